@@ -66,7 +66,7 @@ func (a *Adapter) linkAccount(ctx context.Context, account adapter.Account) (*ad
 	if err := required("userId", account.UserID, "provider", account.Provider, "providerAccountId", account.ProviderAccountID); err != nil {
 		return nil, err
 	}
-	doc, stored, err := a.newAccount(account)
+	doc, stored, err := a.forms.newAccount(account)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (a *Adapter) linkAccount(ctx context.Context, account adapter.Account) (*ad
 
 // newAccount returns the document of a new account without its _id and owner,
 // and the record as stored.
-func (a *Adapter) newAccount(account adapter.Account) (fields, *adapter.Account, error) {
+func (f forms) newAccount(account adapter.Account) (fields, *adapter.Account, error) {
 	if err := storable(account.Provider, account.ProviderAccountID, string(account.Type)); err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +98,7 @@ func (a *Adapter) newAccount(account adapter.Account) (fields, *adapter.Account,
 		*t.value = clone(*t.value)
 	}
 	if account.ExpiresAt != nil {
-		doc.add("expires_at", a.number(*account.ExpiresAt))
+		doc.add("expires_at", f.number(*account.ExpiresAt))
 		account.ExpiresAt = new(*account.ExpiresAt)
 	}
 	if account.AuthorizationDetails != nil {
@@ -143,7 +143,7 @@ func (a *Adapter) findAccount(ctx context.Context, key adapter.AccountKey) (*own
 // GetAccount implements adapter.Accounts.
 func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
 	if !lookup(provider, providerAccountID) {
-		return nil, wrap("get account", a.absent(ctx))
+		return nil, wrap("get account", a.site.absent(ctx))
 	}
 	found, err := a.findAccount(ctx, adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID})
 	if err != nil || found == nil {
@@ -157,7 +157,7 @@ func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider st
 // is deleted and the call returns an error.
 func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	if !lookup(key.Provider, key.ProviderAccountID) {
-		return nil, wrap("unlink account", a.absent(ctx))
+		return nil, wrap("unlink account", a.site.absent(ctx))
 	}
 	raw, err := a.accounts.take(ctx, accountFilter(key))
 	if err != nil || raw == nil {
@@ -207,7 +207,7 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 
 func (a *Adapter) updateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
 	if !lookup(update.Provider, update.ProviderAccountID) {
-		return nil, firstOf(a.absent(ctx), errNoAccount)
+		return nil, firstOf(a.site.absent(ctx), errNoAccount)
 	}
 	var c changes
 	c.text("access_token", update.AccessToken)
@@ -219,7 +219,7 @@ func (a *Adapter) updateAccount(ctx context.Context, update adapter.AccountUpdat
 	if at, ok := update.ExpiresAt.Get(); ok && at == nil {
 		c.remove("expires_at")
 	} else if ok {
-		c.set("expires_at", a.number(*at), nil)
+		c.set("expires_at", a.forms.number(*at), nil)
 	}
 	if details, ok := update.AuthorizationDetails.Get(); ok && details == nil {
 		c.remove("authorization_details")

@@ -16,18 +16,10 @@ import (
 // call failed at its deadline or lost the server. The goroutine makes three requests,
 // and tries again for half a minute if it can't reach the server.
 type Adapter struct {
-	client                                            *mgo.Client
-	users, accounts, sessions, tokens, authenticators collection
-
-	db              *mgo.Database
-	names           Collections // as given
-	prefix          string
-	newCollections  bool
-	prisma          bool   // the collections are Prisma's
-	credentialField string // the field of an authenticator that has the ID of the credential
-
-	checked    atomic.Bool // check has found that the database is right
-	needsEmail atomic.Bool // see RequiresEmail
+	client *mgo.Client
+	records
+	site  *site
+	forms forms
 
 	// transactions says whether the server supports transactions: unknown,
 	// hasTransactions or hasNone.
@@ -45,6 +37,32 @@ var (
 	_ adapter.EmailRequirer        = (*Adapter)(nil)
 	_ adapter.TokenEdits           = (*Adapter)(nil)
 )
+
+// records are the collections of the adapter.
+type records struct{ users, accounts, sessions, tokens, authenticators collection }
+
+func (r *records) all() []collection {
+	return []collection{r.users, r.accounts, r.sessions, r.tokens, r.authenticators}
+}
+
+// forms are the forms of documents.
+type forms struct {
+	prisma     bool   // the collections are Prisma's
+	credential string // the field of an authenticator that has the ID of the credential
+}
+
+// site is the database as others have made it, and what the application says about it.
+type site struct {
+	records
+	db             *mgo.Database
+	names          Collections // as given
+	prefix         string
+	newCollections bool
+	forms          forms
+
+	checked    atomic.Bool // check has found that the database is right
+	needsEmail atomic.Bool // see RequiresEmail
+}
 
 // Option changes what New does by default.
 type Option interface{ apply(*settings) error }
@@ -78,11 +96,10 @@ func New(db *mgo.Database, with ...Option) (*Adapter, error) {
 	for _, opt := range with {
 		problems = append(problems, opt.apply(&o))
 	}
-	problems = append(problems, o.names.check())
-	a := &Adapter{client: db.Client(), db: db, names: o.names, prefix: o.prefix, newCollections: o.newCollections, prisma: o.names.prisma, credentialField: "credentialID"}
-	if a.prisma {
-		a.credentialField = "_id"
-		a.needsEmail.Store(true)
+	on := &site{db: db, names: o.names, prefix: o.prefix, newCollections: o.newCollections, forms: forms{prisma: o.names.prisma, credential: "credentialID"}}
+	if o.names.prisma {
+		on.forms.credential = "_id"
+		on.needsEmail.Store(true)
 	}
 	seen := map[string]bool{}
 	named := func(name, otherwise string, unique ...string) collection {
@@ -91,16 +108,17 @@ func New(db *mgo.Database, with ...Option) (*Adapter, error) {
 			problems = append(problems, fmt.Errorf("two kinds of record have the same collection %q", name))
 		}
 		seen[name] = true
-		return a.collection(name, unique)
+		problems = append(problems, allowed(name))
+		return on.collection(name, unique)
 	}
-	a.users = named(o.names.Users, "users", "email")
-	a.accounts = named(o.names.Accounts, "accounts", "provider", "providerAccountId")
-	a.sessions = named(o.names.Sessions, "sessions", "sessionToken")
-	a.tokens = named(o.names.VerificationTokens, "verification_tokens", "identifier", "token")
-	a.authenticators = named(o.names.Authenticators, "authenticators", a.credentialField)
-	a.users.stamped, a.accounts.stamped, a.sessions.stamped = a.prisma, a.prisma, a.prisma
+	on.users = named(o.names.Users, "users", "email")
+	on.accounts = named(o.names.Accounts, "accounts", "provider", "providerAccountId")
+	on.sessions = named(o.names.Sessions, "sessions", "sessionToken")
+	on.tokens = named(o.names.VerificationTokens, "verification_tokens", "identifier", "token")
+	on.authenticators = named(o.names.Authenticators, "authenticators", on.forms.credential)
+	on.users.stamped, on.accounts.stamped, on.sessions.stamped = o.names.prisma, o.names.prisma, o.names.prisma
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("mongo: New: %w", err)
 	}
-	return a, nil
+	return &Adapter{client: db.Client(), records: on.records, site: on, forms: on.forms}, nil
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-func (a *Adapter) authenticatorFilter(credentialID string) bson.D {
-	return bson.D{{Key: a.credentialField, Value: credentialID}}
+func (f forms) authenticatorFilter(credentialID string) bson.D {
+	return bson.D{{Key: f.credential, Value: credentialID}}
 }
 
-func (a *Adapter) decodeAuthenticator(raw bson.Raw) (*adapter.Authenticator, error) {
+func (f forms) decodeAuthenticator(raw bson.Raw) (*adapter.Authenticator, error) {
 	d := &document{raw: raw}
 	w := &adapter.Authenticator{
-		CredentialID:         d.text(a.credentialField),
+		CredentialID:         d.text(f.credential),
 		UserID:               d.id("userId").Hex(),
 		ProviderAccountID:    d.text("providerAccountId"),
 		CredentialPublicKey:  d.text("credentialPublicKey"),
@@ -36,15 +36,15 @@ func (a *Adapter) decodeAuthenticator(raw bson.Raw) (*adapter.Authenticator, err
 
 // newAuthenticator returns the document of a new authenticator without its _id
 // and owner, and the record as stored.
-func (a *Adapter) newAuthenticator(w adapter.Authenticator) (fields, *adapter.Authenticator, error) {
+func (f forms) newAuthenticator(w adapter.Authenticator) (fields, *adapter.Authenticator, error) {
 	if err := storable(w.CredentialID, w.ProviderAccountID, w.CredentialPublicKey, w.CredentialDeviceType, optional(w.Transports), optional(w.Name)); err != nil {
 		return nil, nil, err
 	}
 	doc := fields{
-		{Key: a.credentialField, Value: w.CredentialID},
+		{Key: f.credential, Value: w.CredentialID},
 		{Key: "providerAccountId", Value: w.ProviderAccountID},
 		{Key: "credentialPublicKey", Value: w.CredentialPublicKey},
-		{Key: "counter", Value: a.number(w.Counter)},
+		{Key: "counter", Value: f.number(w.Counter)},
 		{Key: "credentialBackedUp", Value: w.CredentialBackedUp},
 		{Key: "credentialDeviceType", Value: w.CredentialDeviceType},
 	}
@@ -68,9 +68,9 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context, w adapter.Authenticat
 	if err := required("credentialID", w.CredentialID, "userId", w.UserID); err != nil {
 		return nil, wrap("create authenticator", err)
 	}
-	doc, stored, err := a.newAuthenticator(w)
+	doc, stored, err := a.forms.newAuthenticator(w)
 	if err == nil {
-		err = a.create(ctx, a.authenticators, w.UserID, a.authenticatorFilter(w.CredentialID), doc)
+		err = a.create(ctx, a.authenticators, w.UserID, a.forms.authenticatorFilter(w.CredentialID), doc)
 	}
 	if err != nil {
 		return nil, wrap("create authenticator", err)
@@ -86,24 +86,24 @@ func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (*a
 
 func (a *Adapter) getAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
 	if !lookup(credentialID) {
-		return nil, a.absent(ctx)
+		return nil, a.site.absent(ctx)
 	}
-	found, err := a.findOwned(ctx, a.authenticators, a.authenticatorFilter(credentialID))
+	found, err := a.findOwned(ctx, a.authenticators, a.forms.authenticatorFilter(credentialID))
 	if err != nil || found == nil {
 		return nil, err
 	}
-	return a.decodeAuthenticator(found.raw)
+	return a.forms.decodeAuthenticator(found.raw)
 }
 
 // ListAuthenticatorsByUserID implements adapter.Authenticators.
 func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	all, err := list(ctx, a, a.authenticators, userID, a.decodeAuthenticator)
+	all, err := list(ctx, a, a.authenticators, userID, a.forms.decodeAuthenticator)
 	return all, wrap("list authenticators", err)
 }
 
 // UpdateAuthenticatorCounter implements adapter.Authenticators.
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
-	w, err := a.changeAuthenticator(ctx, credentialID, nil, fields{{Key: "counter", Value: a.number(counter)}})
+	w, err := a.changeAuthenticator(ctx, credentialID, nil, fields{{Key: "counter", Value: a.forms.number(counter)}})
 	if err == nil && w == nil {
 		err = errNoAuthenticator
 	}
@@ -114,13 +114,13 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 // returns the changed record, or nil.
 func (a *Adapter) changeAuthenticator(ctx context.Context, credentialID string, condition bson.D, set fields) (*adapter.Authenticator, error) {
 	if !lookup(credentialID) {
-		return nil, a.absent(ctx)
+		return nil, a.site.absent(ctx)
 	}
-	raw, err := a.authenticators.change(ctx, append(a.authenticatorFilter(credentialID), condition...), bson.D{{Key: "$set", Value: bson.D(set)}})
+	raw, err := a.authenticators.change(ctx, append(a.forms.authenticatorFilter(credentialID), condition...), bson.D{{Key: "$set", Value: bson.D(set)}})
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	return a.decodeAuthenticator(raw)
+	return a.forms.decodeAuthenticator(raw)
 }
 
 // UpdateAuthenticatorBackup implements adapter.AuthenticatorBackups.
@@ -141,7 +141,7 @@ func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID st
 func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID, name string) (*adapter.Authenticator, error) {
 	ownerID, ok := objectID(userID)
 	if !ok {
-		return nil, wrap("rename authenticator", a.absent(ctx))
+		return nil, wrap("rename authenticator", a.site.absent(ctx))
 	}
 	if err := storable(name); err != nil {
 		return nil, wrap("rename authenticator", err)
@@ -152,7 +152,7 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 
 // TouchAuthenticator implements adapter.AuthenticatorEdits.
 func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
-	set := fields{{Key: "counter", Value: a.number(to)}, {Key: "lastUsed", Value: date(used)}}
+	set := fields{{Key: "counter", Value: a.forms.number(to)}, {Key: "lastUsed", Value: date(used)}}
 	w, err := a.changeAuthenticator(ctx, credentialID, bson.D{{Key: "counter", Value: from}}, set)
 	if err != nil || w != nil {
 		return w, wrap("touch authenticator", err)
@@ -173,7 +173,7 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 	ownerID, ok := objectID(userID)
 	if !ok || !lookup(credentialID) {
-		return nil, wrap("delete authenticator", a.absent(ctx))
+		return nil, wrap("delete authenticator", a.site.absent(ctx))
 	}
 	var taken bson.Raw
 	err := a.reserved(ctx, ownerID, func(ctx context.Context) (err error) {
@@ -183,12 +183,12 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 	if err != nil || taken == nil {
 		return nil, wrap("delete authenticator", err)
 	}
-	w, err := a.decodeAuthenticator(taken)
+	w, err := a.forms.decodeAuthenticator(taken)
 	return w, wrap("delete authenticator", err)
 }
 
 func (a *Adapter) deleteAuthenticator(ctx context.Context, ownerID bson.ObjectID, credentialID string, keepOne bool) (bson.Raw, error) {
-	filter := append(a.authenticatorFilter(credentialID), bson.E{Key: "userId", Value: ownerID})
+	filter := append(a.forms.authenticatorFilter(credentialID), bson.E{Key: "userId", Value: ownerID})
 	raw, err := a.authenticators.find(ctx, filter)
 	if err != nil || raw == nil {
 		return nil, err

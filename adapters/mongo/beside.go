@@ -30,13 +30,13 @@ var besideKinds = map[string]struct {
 func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
 // besidePattern matches the names of besideKinds, with the adapter's prefix or without.
-func (a *Adapter) besidePattern() string {
+func (s *site) besidePattern() string {
 	var kinds []string
 	for kind := range besideKinds {
 		kinds = append(kinds, strings.Join(strings.Split(kind, ""), "_*"))
 	}
 	slices.Sort(kinds)
-	return `^(?:` + regexp.QuoteMeta(a.prefix) + `)?_*(?:` + strings.Join(kinds, "|") + `)_*s?_*$`
+	return `^(?:` + regexp.QuoteMeta(s.prefix) + `)?_*(?:` + strings.Join(kinds, "|") + `)_*s?_*$`
 }
 
 // other is a collection of another product.
@@ -49,12 +49,12 @@ type other struct {
 // checkBeside refuses a database in which the adapter would begin with nobody, although
 // collections that look like those of another authentication library have, or will have,
 // the people of the site.
-func (a *Adapter) checkBeside(ctx context.Context, specs []mgo.CollectionSpecification, found values) error {
-	half := a.names != Collections{} // some names are given, and the others are the defaults
-	if a.newCollections || !half && (found.has(a.users) || found.has(a.accounts)) {
+func (s *site) checkBeside(ctx context.Context, specs []mgo.CollectionSpecification, found values) error {
+	half := s.names != Collections{} // some names are given, and the others are the defaults
+	if s.newCollections || !half && (found.has(s.users) || found.has(s.accounts)) {
 		return nil
 	}
-	ours := a.collectionNames()
+	ours := s.collectionNames()
 	made, neighbors := false, false
 	var others []other
 	for _, spec := range specs {
@@ -62,15 +62,15 @@ func (a *Adapter) checkBeside(ctx context.Context, specs []mgo.CollectionSpecifi
 			made = true
 			continue
 		}
-		o, err := a.lookAt(ctx, spec.Name)
+		o, err := s.lookAt(ctx, spec.Name)
 		if err != nil {
 			return err
 		}
 		if o == nil {
 			continue
 		}
-		neighbors = neighbors || o.neighbor && a.prefix != ""
-		given, own := a.names, a.ofKind(o.kind)
+		neighbors = neighbors || o.neighbor && s.prefix != ""
+		given, own := s.names, s.ofKind(o.kind)
 		if half && (*besideKinds[o.kind].field(&given) != "" || found.has(own) || !o.full) {
 			continue
 		}
@@ -81,7 +81,7 @@ func (a *Adapter) checkBeside(ctx context.Context, specs []mgo.CollectionSpecifi
 	}
 	slices.SortFunc(others, func(x, y other) int { return strings.Compare(x.name, y.name) })
 	var names []string
-	theirs := a.names
+	theirs := s.names
 	for _, o := range others {
 		names = append(names, o.name)
 		*besideKinds[o.kind].field(&theirs) = o.name
@@ -91,18 +91,18 @@ func (a *Adapter) checkBeside(ctx context.Context, specs []mgo.CollectionSpecifi
 }
 
 // ofKind returns the adapter's collection of a kind.
-func (a *Adapter) ofKind(kind string) collection {
+func (s *site) ofKind(kind string) collection {
 	var names Collections
 	*besideKinds[kind].field(&names) = "this"
 	i := slices.Index([]string{names.Users, names.Accounts, names.Sessions, names.VerificationTokens, names.Authenticators}, "this")
-	return a.collections()[i]
+	return s.all()[i]
 }
 
 // lookAt returns the collection if it looks like one of an authentication library, by the
 // fields of some documents and of its indexes.
-func (a *Adapter) lookAt(ctx context.Context, name string) (*other, error) {
+func (s *site) lookAt(ctx context.Context, name string) (*other, error) {
 	bare := plain(name)
-	if rest, ok := strings.CutPrefix(bare, plain(a.prefix)); ok {
+	if rest, ok := strings.CutPrefix(bare, plain(s.prefix)); ok {
 		bare = rest
 	}
 	o := &other{name: name, kind: strings.TrimSuffix(bare, "s")}
@@ -110,7 +110,7 @@ func (a *Adapter) lookAt(ctx context.Context, name string) (*other, error) {
 	if !known {
 		return nil, nil
 	}
-	c := a.collection(name)
+	c := s.collection(name)
 	fields := map[string]bool{}
 	found, err := c.aggregateNow(ctx, bson.D{{Key: "$limit", Value: int32(20)}})
 	if isCode(err, unauthorized) {

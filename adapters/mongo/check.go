@@ -14,44 +14,44 @@ import (
 
 // check checks, once, that the adapter can work with the database: the rights of the
 // database user, the kinds of the collections, and how others have stored their values.
-func (a *Adapter) check(ctx context.Context) error {
-	if a.checked.Load() {
+func (s *site) check(ctx context.Context) error {
+	if s.checked.Load() {
 		return nil
 	}
-	if err := a.checkRights(ctx); err != nil {
+	if err := s.checkRights(ctx, s.rights); err != nil {
 		return err
 	}
-	specs, err := a.collectionsThere(ctx)
+	specs, err := s.collectionsThere(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.checkKinds(specs); err != nil {
+	if err := s.checkKinds(specs); err != nil {
 		return err
 	}
-	values, err := a.sample(ctx)
+	values, err := s.sample(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.checkValues(values); err != nil {
+	if err := s.checkValues(values); err != nil {
 		return err
 	}
-	if err := a.checkBeside(ctx, specs, values); err != nil {
+	if err := s.checkBeside(ctx, specs, values); err != nil {
 		return err
 	}
-	if err := a.checkEmailIndex(ctx); err != nil {
+	if err := s.checkEmailIndex(ctx); err != nil {
 		return err
 	}
-	a.checked.Store(true)
+	s.checked.Store(true)
 	return nil
 }
 
 // absent returns the error of a call that looks up nothing, because its key can't be the
 // key of a record.
-func (a *Adapter) absent(ctx context.Context) error {
+func (s *site) absent(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return a.check(ctx)
+	return s.check(ctx)
 }
 
 // The rights of the methods, which are actions of a privilege.
@@ -60,11 +60,16 @@ const (
 	rightInsert = "insert"
 	rightUpdate = "update"
 	rightRemove = "remove"
+
+	// Of EnsureIndexes and CheckIndexes.
+	rightListIndexes = "listIndexes"
+	rightCreateIndex = "createIndex"
+	rightDropIndex   = "dropIndex"
 )
 
 // rights returns the rights that the methods need on a collection.
-func (a *Adapter) rights(c collection) []string {
-	if c.Name() == a.tokens.Name() {
+func (s *site) rights(c collection) []string {
+	if c.Name() == s.tokens.Name() {
 		return []string{rightFind, rightInsert, rightRemove}
 	}
 	return []string{rightFind, rightInsert, rightUpdate, rightRemove}
@@ -88,9 +93,10 @@ func (p privilege) allows(right string, c collection) bool {
 	return on && slices.Contains(p.Actions, right)
 }
 
-// checkRights names the rights that the database user lacks. Without users on the server,
-// or on a server that does not answer the question, the operations themselves show it.
-func (a *Adapter) checkRights(ctx context.Context) error {
+// checkRights names the needed rights that the database user lacks. Without users on the
+// server, or on a server that does not answer the question, the operations themselves show
+// it.
+func (s *site) checkRights(ctx context.Context, needed func(collection) []string) error {
 	var status struct {
 		Info struct {
 			Users      []bson.Raw  `bson:"authenticatedUsers"`
@@ -98,7 +104,7 @@ func (a *Adapter) checkRights(ctx context.Context) error {
 		} `bson:"authInfo"`
 	}
 	ask := bson.D{{Key: "connectionStatus", Value: int32(1)}, {Key: "showPrivileges", Value: true}}
-	err := a.users.done(ctx, "connectionStatus", a.command(ctx, ask).Decode(&status))
+	err := s.users.done(ctx, "connectionStatus", s.command(ctx, ask).Decode(&status))
 	var said *refusal
 	if errors.As(err, &said) {
 		return nil
@@ -107,8 +113,8 @@ func (a *Adapter) checkRights(ctx context.Context) error {
 		return err
 	}
 	var lacks []string
-	for _, c := range a.collections() {
-		for _, right := range a.rights(c) {
+	for _, c := range s.all() {
+		for _, right := range needed(c) {
 			if !slices.ContainsFunc(status.Info.Privileges, func(p privilege) bool { return p.allows(right, c) }) {
 				lacks = append(lacks, fmt.Sprintf("%s on %s.%s", right, c.Database().Name(), c.Name()))
 			}
@@ -121,36 +127,32 @@ func (a *Adapter) checkRights(ctx context.Context) error {
 }
 
 // command runs a command without the options of the client.
-func (a *Adapter) command(ctx context.Context, command bson.D) *mgo.SingleResult {
-	return a.users.Database().RunCommand(abortable{ctx}, command)
+func (s *site) command(ctx context.Context, command bson.D) *mgo.SingleResult {
+	return s.users.Database().RunCommand(abortable{ctx}, command)
 }
 
 // collectionsThere returns the collections of the adapter, and those whose names are like
 // names of another authentication library. A database user without the right to list all
 // sees those that it may use, without their options.
-func (a *Adapter) collectionsThere(ctx context.Context) ([]mgo.CollectionSpecification, error) {
-	db := a.users.Database()
+func (s *site) collectionsThere(ctx context.Context) ([]mgo.CollectionSpecification, error) {
+	db := s.users.Database()
 	filter := bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: a.collectionNames()}}}},
-		bson.D{{Key: "name", Value: bson.D{{Key: "$regex", Value: a.besidePattern()}, {Key: "$options", Value: "i"}}}},
+		bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: s.collectionNames()}}}},
+		bson.D{{Key: "name", Value: bson.D{{Key: "$regex", Value: s.besidePattern()}, {Key: "$options", Value: "i"}}}},
 	}}}
 	specs, err := db.ListCollectionSpecifications(abortable{ctx}, filter)
-	if err = a.users.done(ctx, "listCollections", err); !isCode(err, unauthorized) {
+	if err = s.users.done(ctx, "listCollections", err); !isCode(err, unauthorized) {
 		return specs, err
 	}
 	specs, err = db.ListCollectionSpecifications(abortable{ctx}, filter, driver.ListCollections().SetNameOnly(true).SetAuthorizedCollections(true))
-	if err = a.users.done(ctx, "listCollections", err); isCode(err, unauthorized) {
+	if err = s.users.done(ctx, "listCollections", err); isCode(err, unauthorized) {
 		return nil, nil
 	}
 	return specs, err
 }
 
-func (a *Adapter) collections() []collection {
-	return []collection{a.users, a.accounts, a.sessions, a.tokens, a.authenticators}
-}
-
-func (a *Adapter) collectionNames() (names []string) {
-	for _, c := range a.collections() {
+func (s *site) collectionNames() (names []string) {
+	for _, c := range s.all() {
 		names = append(names, c.Name())
 	}
 	return names
@@ -159,10 +161,10 @@ func (a *Adapter) collectionNames() (names []string) {
 // checkKinds refuses all kinds of collections except plain ones: a view and a time series
 // can't be changed record by record, a capped collection removes its oldest records when
 // it is full, and with a collation two different keys may be equal.
-func (a *Adapter) checkKinds(specs []mgo.CollectionSpecification) error {
+func (s *site) checkKinds(specs []mgo.CollectionSpecification) error {
 	var problems []error
 	for _, spec := range specs {
-		if !slices.Contains(a.collectionNames(), spec.Name) {
+		if !slices.Contains(s.collectionNames(), spec.Name) {
 			continue
 		}
 		if capped, _ := spec.Options.Lookup("capped").BooleanOK(); capped {

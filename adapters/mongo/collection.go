@@ -30,14 +30,14 @@ type collection struct {
 // independent of the client's settings. Reads go to the primary. Writes wait for
 // a majority, so that a failover does not undo an acknowledged write. Documents
 // are encoded without the client's options.
-func (a *Adapter) collection(name string, unique ...[]string) collection {
-	own := a.db.Collection(name, options.Collection().
+func (s *site) collection(name string, unique ...[]string) collection {
+	own := s.db.Collection(name, options.Collection().
 		SetReadPreference(readpref.Primary()).
 		SetReadConcern(readconcern.Local()).
 		SetWriteConcern(writeconcern.Majority()).
 		SetRegistry(bson.NewRegistry()).
 		SetBSONOptions(&options.BSONOptions{}))
-	return collection{Collection: own, ready: a.check, unique: append(unique, []string{"_id"})}
+	return collection{Collection: own, ready: s.check, unique: append(unique, []string{"_id"})}
 }
 
 // find returns the one document that matches, or nil.

@@ -136,8 +136,8 @@ func (f *fields) optional(name string, value *string) {
 
 // number returns a whole number in its stored form: for Prisma with 32 bits if it fits,
 // because a field of the type Int has them.
-func (a *Adapter) number(n int64) any {
-	if a.prisma && n == int64(int32(n)) {
+func (f forms) number(n int64) any {
+	if f.prisma && n == int64(int32(n)) {
 		return int32(n)
 	}
 	return n

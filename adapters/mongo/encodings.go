@@ -33,14 +33,14 @@ type stored struct {
 }
 
 // storedFields returns the fields of each collection whose form matters.
-func (a *Adapter) storedFields() map[string][]stored {
-	credential := stored{a.credentialField, aKey}
+func (s *site) storedFields() map[string][]stored {
+	credential := stored{s.forms.credential, aKey}
 	return map[string][]stored{
-		a.users.Name():          {{"_id", anID}, {"email", aText}, {"emailVerified", aDate}},
-		a.accounts.Name():       {{"userId", anID}, {"provider", aKey}, {"providerAccountId", aKey}, {"expires_at", aNumber}},
-		a.sessions.Name():       {{"userId", anID}, {"sessionToken", aKey}, {"expires", aDate}},
-		a.tokens.Name():         {{"identifier", aKey}, {"token", aKey}, {"expires", aDate}},
-		a.authenticators.Name(): {{"userId", anID}, credential, {"counter", aNumber}, {"credentialBackedUp", aFlag}},
+		s.users.Name():          {{"_id", anID}, {"email", aText}, {"emailVerified", aDate}},
+		s.accounts.Name():       {{"userId", anID}, {"provider", aKey}, {"providerAccountId", aKey}, {"expires_at", aNumber}},
+		s.sessions.Name():       {{"userId", anID}, {"sessionToken", aKey}, {"expires", aDate}},
+		s.tokens.Name():         {{"identifier", aKey}, {"token", aKey}, {"expires", aDate}},
+		s.authenticators.Name(): {{"userId", anID}, credential, {"counter", aNumber}, {"credentialBackedUp", aFlag}},
 	}
 }
 
@@ -57,11 +57,11 @@ type values map[string]map[string][]string
 func (v values) has(c collection) bool { return v[c.Name()] != nil }
 
 // sample looks at the documents in one round trip.
-func (a *Adapter) sample(ctx context.Context) (values, error) {
+func (s *site) sample(ctx context.Context) (values, error) {
 	var pipeline []bson.D
-	for _, c := range a.collections() {
+	for _, c := range s.all() {
 		for _, direction := range []int32{1, -1} {
-			stages := a.sampleStages(c, direction)
+			stages := s.sampleStages(c, direction)
 			if pipeline == nil {
 				pipeline = stages // of the users, on which the aggregation runs
 				continue
@@ -69,7 +69,7 @@ func (a *Adapter) sample(ctx context.Context) (values, error) {
 			pipeline = append(pipeline, bson.D{{Key: "$unionWith", Value: bson.D{{Key: "coll", Value: c.Name()}, {Key: "pipeline", Value: stages}}}})
 		}
 	}
-	found, err := a.users.aggregateNow(ctx, pipeline...)
+	found, err := s.users.aggregateNow(ctx, pipeline...)
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +99,9 @@ func (a *Adapter) sample(ctx context.Context) (values, error) {
 }
 
 // sampleStages returns the stages that group documents by the forms of their values.
-func (a *Adapter) sampleStages(c collection, direction int32) []bson.D {
+func (s *site) sampleStages(c collection, direction int32) []bson.D {
 	var is bson.D
-	for _, f := range a.storedFields()[c.Name()] {
+	for _, f := range s.storedFields()[c.Name()] {
 		is = append(is, bson.E{Key: f.field, Value: f.form.of("$" + f.field)})
 	}
 	return []bson.D{
@@ -157,11 +157,11 @@ var right = map[form][]string{
 }
 
 // checkValues refuses values in another form, with the commands that convert them.
-func (a *Adapter) checkValues(found values) error {
+func (s *site) checkValues(found values) error {
 	var problems []error
-	advice := ids{a: a}
-	for _, c := range a.collections() {
-		for _, f := range a.storedFields()[c.Name()] {
+	advice := ids{s: s}
+	for _, c := range s.all() {
+		for _, f := range s.storedFields()[c.Name()] {
 			accepted := right[f.form]
 			if f.form == anID && f.field == "_id" {
 				accepted = accepted[:1]
@@ -245,7 +245,7 @@ func shell(command bson.D) string {
 
 // ids collects the identifiers that are no ObjectIDs.
 type ids struct {
-	a     *Adapter
+	s     *site
 	found []string
 	users bool         // identifiers of users
 	refs  []collection // collections with references
@@ -253,7 +253,7 @@ type ids struct {
 
 func (i *ids) note(c collection, field, is string) {
 	i.found = append(i.found, fmt.Sprintf("%s.%s is stored as %s", c.Name(), field, is))
-	if c.Name() == i.a.users.Name() {
+	if c.Name() == i.s.users.Name() {
 		i.users = true
 	} else if len(i.refs) == 0 || i.refs[len(i.refs)-1].Name() != c.Name() {
 		i.refs = append(i.refs, c)
@@ -275,7 +275,7 @@ func (i *ids) problem() error {
 		add(bson.D{{Key: "aggregate", Value: in}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}})
 	}
 	other := bson.D{{Key: "$not", Value: op("$type", "objectId")}}
-	users, moved := i.a.users.Name(), i.a.users.Name()+"_moved"
+	users, moved := i.s.users.Name(), i.s.users.Name()+"_moved"
 	if i.users {
 		aggregate(users, op("$match", bson.D{{Key: "_id", Value: other}}),
 			op("$set", bson.D{{Key: "formerId", Value: "$_id"}, {Key: "_id", Value: toID("$_id", "$$REMOVE")}}), op("$out", moved))

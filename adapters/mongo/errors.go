@@ -32,11 +32,12 @@ func wrap(operation string, err error) error {
 // Error codes of the server.
 // https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml
 const (
-	unauthorized    = 13
-	indexNotFound   = 27
-	commandNotFound = 59
-	apiStrictError  = 323
-	duplicateKey    = 11000
+	unauthorized     = 13
+	indexNotFound    = 27
+	commandNotFound  = 59
+	validationFailed = 121
+	apiStrictError   = 323
+	duplicateKey     = 11000
 )
 
 // reasons are the texts of errors, by code. The text of the server is not used: it quotes
@@ -47,7 +48,7 @@ var reasons = map[int]string{
 	50: "the time limit was exceeded", commandNotFound: "the server does not know the command", 64: "no majority confirmed the write in time", 67: "the index can't be made",
 	72: "the option is not valid", 79: "the server does not know the write concern", 85: "an index with these fields and other options exists",
 	86: "an index with this name and other fields exists", 89: "the network timed out", 91: "the server shuts down", 100: "no majority can confirm the write", 112: "another write changed the document at the same time",
-	115: "the command is not supported", 121: "a validator of the collection refused the document", 133: "no server of the set is suitable",
+	115: "the command is not supported", validationFailed: "a validator of the collection refused the document", 133: "no server of the set is suitable",
 	189: "the primary has stepped down", 211: "the server lacks keys", 251: "the transaction does not exist", 262: "the time limit was exceeded",
 	apiStrictError: "the command is not in the strict API", 10003: "the collection is capped", 10058: "the server is not the primary", 10107: "the server is not the primary",
 	10334: "the document is too large", duplicateKey: "a unique index has this key already", 11600: "the server shuts down", 11601: "the operation was interrupted",

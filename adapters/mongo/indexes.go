@@ -31,20 +31,20 @@ type index struct {
 	name string
 }
 
-func (a *Adapter) indexes() []index {
+func (s *site) indexes() []index {
 	all := []index{
-		{collection: a.users, fields: []string{"email"}, unique: true, texts: true, name: "email_unique"},
-		{collection: a.accounts, fields: []string{"provider", "providerAccountId"}, unique: true},
-		{collection: a.accounts, fields: []string{"userId"}},
-		{collection: a.sessions, fields: []string{"sessionToken"}, unique: true},
-		{collection: a.sessions, fields: []string{"userId"}},
-		{collection: a.sessions, fields: []string{"expires"}, ttl: true},
-		{collection: a.tokens, fields: []string{"identifier", "token"}, unique: true},
-		{collection: a.tokens, fields: []string{"expires"}, ttl: true},
-		{collection: a.authenticators, fields: []string{a.credentialField}, unique: true},
-		{collection: a.authenticators, fields: []string{"userId"}},
+		{collection: s.users, fields: []string{"email"}, unique: true, texts: true, name: "email_unique"},
+		{collection: s.accounts, fields: []string{"provider", "providerAccountId"}, unique: true},
+		{collection: s.accounts, fields: []string{"userId"}},
+		{collection: s.sessions, fields: []string{"sessionToken"}, unique: true},
+		{collection: s.sessions, fields: []string{"userId"}},
+		{collection: s.sessions, fields: []string{"expires"}, ttl: true},
+		{collection: s.tokens, fields: []string{"identifier", "token"}, unique: true},
+		{collection: s.tokens, fields: []string{"expires"}, ttl: true},
+		{collection: s.authenticators, fields: []string{s.forms.credential}, unique: true},
+		{collection: s.authenticators, fields: []string{"userId"}},
 	}
-	if a.prisma { // the server has a unique index of _id
+	if s.forms.prisma { // the server has a unique index of _id
 		all = slices.DeleteFunc(all, func(i index) bool { return i.fields[0] == "_id" })
 	}
 	return all
@@ -63,14 +63,17 @@ func (a *Adapter) indexes() []index {
 // lost; correct the records and call again. If an index on the same fields does
 // something else, the error says what to change.
 func (a *Adapter) EnsureIndexes(ctx context.Context) error {
-	there, err := a.listIndexes(ctx)
-	if err == nil && a.prisma {
-		return a.comparePrisma("ensure indexes", there)
+	there, err := a.site.listIndexes(ctx)
+	if err == nil && a.forms.prisma {
+		return a.site.comparePrisma("ensure indexes", there)
 	}
 	if err != nil {
 		return fmt.Errorf("mongo: ensure indexes: %w", err)
 	}
-	for _, i := range a.indexes() {
+	if err := a.site.checkRights(ctx, a.site.indexRights(there)); err != nil {
+		return fmt.Errorf("mongo: ensure indexes: %w", err)
+	}
+	for _, i := range a.site.indexes() {
 		err := i.ensure(ctx, there[i.collection.Name()])
 		switch {
 		case isCode(err, duplicateKey):
@@ -82,19 +85,39 @@ func (a *Adapter) EnsureIndexes(ctx context.Context) error {
 	return nil
 }
 
+// indexRights returns the rights for the indexes that are to be made or dropped on a
+// collection, so that a lack of one is known before the first index is made.
+func (s *site) indexRights(there map[string][]existing) func(collection) []string {
+	return func(c collection) (rights []string) {
+		for _, i := range s.indexes() {
+			if i.collection.Name() != c.Name() {
+				continue
+			}
+			all := there[c.Name()]
+			if found, err := i.find(all); err == nil && !found && !slices.Contains(rights, rightCreateIndex) {
+				rights = append(rights, rightCreateIndex)
+			}
+			if slices.ContainsFunc(all, i.replaces) {
+				rights = append(rights, rightDropIndex)
+			}
+		}
+		return rights
+	}
+}
+
 // CheckIndexes reports every index that EnsureIndexes would create or refuse, as
 // one error, and changes nothing. It is for applications that create the indexes
 // with their own tool.
 func (a *Adapter) CheckIndexes(ctx context.Context) error {
-	there, err := a.listIndexes(ctx)
-	if err == nil && a.prisma {
-		return a.comparePrisma("check indexes", there)
+	there, err := a.site.listIndexes(ctx)
+	if err == nil && a.forms.prisma {
+		return a.site.comparePrisma("check indexes", there)
 	}
 	if err != nil {
 		return fmt.Errorf("mongo: check indexes: %w", err)
 	}
 	var problems []error
-	for _, i := range a.indexes() {
+	for _, i := range a.site.indexes() {
 		found, err := i.find(there[i.collection.Name()])
 		if err == nil && !found {
 			err = fmt.Errorf("the index is missing: create it with %s", i.wanted())
@@ -108,15 +131,15 @@ func (a *Adapter) CheckIndexes(ctx context.Context) error {
 
 // comparePrisma reports the unique indexes that Prisma has not made. The adapter makes none
 // in its collections.
-func (a *Adapter) comparePrisma(operation string, there map[string][]existing) error {
+func (s *site) comparePrisma(operation string, there map[string][]existing) error {
 	var problems []error
-	for _, i := range a.indexes() {
+	for _, i := range s.indexes() {
 		if !i.unique || slices.ContainsFunc(there[i.collection.Name()], func(e existing) bool { return i.texts && i.on(e.Key) && holdsAll(e) }) {
 			continue
 		}
 		found, err := i.find(there[i.collection.Name()])
 		if err == nil && !found {
-			err = fmt.Errorf("the unique index is missing: add @@unique([%s]) to the model %s in schema.prisma, and run prisma db push",
+			err = fmt.Errorf("the unique index is missing: add @@unique([%s]) to the model %s in schema.forms.prisma, and run prisma db push",
 				strings.Join(i.fields, ", "), i.collection.Name())
 		}
 		if err != nil {
@@ -131,14 +154,14 @@ func (a *Adapter) comparePrisma(operation string, there map[string][]existing) e
 // the index of addresses by one that lets many users have none; prisma db push would undo
 // that, so run the commands again after it.
 func (a *Adapter) IndexChanges(ctx context.Context) ([]string, error) {
-	there, err := a.listIndexes(ctx)
+	there, err := a.site.listIndexes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("mongo: index changes: %w", err)
 	}
 	var commands []string
-	for _, i := range a.indexes() {
+	for _, i := range a.site.indexes() {
 		all := there[i.collection.Name()]
-		replaced := func(e existing) bool { return i.replaces(e) || a.prisma && i.texts && i.on(e.Key) && holdsAll(e) }
+		replaced := func(e existing) bool { return i.replaces(e) || a.forms.prisma && i.texts && i.on(e.Key) && holdsAll(e) }
 		kept := slices.DeleteFunc(slices.Clone(all), replaced)
 		found, err := i.find(kept)
 		if err != nil {
@@ -192,12 +215,12 @@ type existing struct {
 }
 
 // listIndexes returns the indexes of each collection by its name.
-func (a *Adapter) listIndexes(ctx context.Context) (map[string][]existing, error) {
-	if err := a.check(ctx); err != nil {
+func (s *site) listIndexes(ctx context.Context) (map[string][]existing, error) {
+	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
 	there := map[string][]existing{}
-	for _, c := range a.collections() {
+	for _, c := range s.all() {
 		all, err := c.listIndexes(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name(), err)
@@ -213,7 +236,7 @@ func (c collection) listIndexes(ctx context.Context) (all []existing, err error)
 	if err == nil {
 		err = cursor.All(ctx, &all)
 	}
-	return all, c.done(ctx, "listIndexes", err)
+	return all, c.done(ctx, rightListIndexes, err)
 }
 
 // String names the index by its collection and fields.
@@ -362,12 +385,12 @@ func (i index) create(ctx context.Context) error {
 	majority := bson.D{{Key: "w", Value: "majority"}}
 	command := bson.D{{Key: "createIndexes", Value: i.collection.Name()}, {Key: "indexes", Value: bson.A{i.definition()}}, {Key: "writeConcern", Value: majority}}
 	err := i.collection.Database().RunCommand(ctx, command).Err()
-	return i.collection.done(ctx, "createIndex", err)
+	return i.collection.done(ctx, rightCreateIndex, err)
 }
 
 // drop drops an index. It is no error if another process has dropped it.
 func (i index) drop(ctx context.Context, name string) error {
-	err := i.collection.done(ctx, "dropIndex", i.collection.Indexes().DropOne(ctx, name))
+	err := i.collection.done(ctx, rightDropIndex, i.collection.Indexes().DropOne(ctx, name))
 	if isCode(err, indexNotFound) {
 		return nil
 	}

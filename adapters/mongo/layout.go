@@ -52,15 +52,12 @@ func WithNewCollections() Option {
 	return option(func(o *settings) error { o.newCollections = true; return nil })
 }
 
-// check returns an error for a name that MongoDB does not allow.
-func (c Collections) check() error {
-	var problems []error
-	for _, name := range []string{c.Users, c.Accounts, c.Sessions, c.VerificationTokens, c.Authenticators} {
-		if strings.ContainsAny(name, "$\x00") || strings.HasPrefix(name, "system.") {
-			problems = append(problems, fmt.Errorf("the collection %q: a name has no dollar sign and no null, and does not begin with system", name))
-		}
+// allowed returns an error for a name that MongoDB does not allow.
+func allowed(name string) error {
+	if strings.ContainsAny(name, "$\x00") || strings.HasPrefix(name, "system.") {
+		return fmt.Errorf("the collection %q: a name has no dollar sign and no null, and does not begin with system", name)
 	}
-	return errors.Join(problems...)
+	return nil
 }
 
 // literal is the names in Go, for advice.
@@ -83,17 +80,17 @@ func (c Collections) literal() string {
 // RequiresEmail reports whether users without an e-mail address are refused. It is true for
 // [Prisma] while the unique index of User.email holds users without an address too, so that
 // only one user could have none. It is known from the first call on.
-func (a *Adapter) RequiresEmail() bool { return a.needsEmail.Load() }
+func (a *Adapter) RequiresEmail() bool { return a.site.needsEmail.Load() }
 
 var errNeedsEmail = errors.New("the user has no e-mail address, and the unique index of addresses lets only one user have none: IndexChanges returns the commands for an index that lets all")
 
 // hasEmail checks the database, and returns an error for a user without an address if the
 // collection has no room for many of them.
-func (a *Adapter) hasEmail(ctx context.Context, email string) error {
-	if err := a.check(ctx); err != nil {
+func (s *site) hasEmail(ctx context.Context, email string) error {
+	if err := s.check(ctx); err != nil {
 		return err
 	}
-	if email == "" && a.needsEmail.Load() {
+	if email == "" && s.needsEmail.Load() {
 		return errNeedsEmail
 	}
 	return nil
@@ -101,16 +98,16 @@ func (a *Adapter) hasEmail(ctx context.Context, email string) error {
 
 // checkEmailIndex finds out whether the unique index of addresses holds users without one.
 // Without the right to list indexes it is taken to do so.
-func (a *Adapter) checkEmailIndex(ctx context.Context) error {
-	if !a.prisma {
+func (s *site) checkEmailIndex(ctx context.Context) error {
+	if !s.forms.prisma {
 		return nil
 	}
-	all, err := a.users.listIndexes(ctx)
+	all, err := s.users.listIndexes(ctx)
 	if isCode(err, unauthorized) {
 		return nil
 	}
 	if err == nil {
-		a.needsEmail.Store(slices.ContainsFunc(all, holdsAll))
+		s.needsEmail.Store(slices.ContainsFunc(all, holdsAll))
 	}
 	return err
 }

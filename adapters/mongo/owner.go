@@ -53,7 +53,7 @@ func (a *Adapter) findOwned(ctx context.Context, c collection, filter bson.D) (*
 func (a *Adapter) listOwned(ctx context.Context, c collection, userID string) ([]bson.Raw, error) {
 	ownerID, ok := objectID(userID)
 	if !ok {
-		return nil, a.absent(ctx)
+		return nil, a.site.absent(ctx)
 	}
 	const record = "record"
 	return a.users.aggregate(ctx,
@@ -90,7 +90,7 @@ func list[T any](ctx context.Context, a *Adapter, c collection, userID string, d
 func (a *Adapter) create(ctx context.Context, c collection, userID string, key bson.D, doc fields) error {
 	ownerID, ok := objectID(userID)
 	if !ok {
-		return firstOf(a.absent(ctx), errNoUser)
+		return firstOf(a.site.absent(ctx), errNoUser)
 	}
 	id, doc := ownedBy(ownerID, doc)
 	if err := a.insertOwned(ctx, c, key, doc); err != nil {

@@ -35,7 +35,7 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 // GetSessionAndUser implements adapter.Sessions.
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
 	if !lookup(sessionToken) {
-		return nil, wrap("get session and user", a.absent(ctx))
+		return nil, wrap("get session and user", a.site.absent(ctx))
 	}
 	found, err := a.findOwned(ctx, a.sessions, sessionFilter(sessionToken))
 	if err != nil || found == nil {
@@ -57,7 +57,7 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 
 func (a *Adapter) updateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 	if !lookup(update.SessionToken) {
-		return nil, a.absent(ctx)
+		return nil, a.site.absent(ctx)
 	}
 	var set fields
 	if expires, ok := update.Expires.Get(); ok {
@@ -116,7 +116,7 @@ func (a *Adapter) moveSession(ctx context.Context, token, userID string, set fie
 // DeleteSession implements adapter.Sessions.
 func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
 	if !lookup(sessionToken) {
-		return nil, wrap("delete session", a.absent(ctx))
+		return nil, wrap("delete session", a.site.absent(ctx))
 	}
 	raw, err := a.sessions.take(ctx, sessionFilter(sessionToken))
 	if err != nil || raw == nil {
@@ -140,7 +140,7 @@ func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]ad
 func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
 	ownerID, ok := objectID(userID)
 	if !ok {
-		return 0, wrap("delete sessions", a.absent(ctx))
+		return 0, wrap("delete sessions", a.site.absent(ctx))
 	}
 	filter := bson.D{{Key: "userId", Value: ownerID}}
 	if lookup(except) {

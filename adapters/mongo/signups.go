@@ -38,7 +38,7 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 	if err != nil {
 		return nil, wrap("create user with account", err)
 	}
-	if err := a.hasEmail(ctx, user.Email); err != nil {
+	if err := a.site.hasEmail(ctx, user.Email); err != nil {
 		return nil, wrap("create user with account", err)
 	}
 	atOnce, err := a.askTransactions(ctx)
@@ -69,7 +69,7 @@ func (a *Adapter) newSignUp(user adapter.User, account adapter.Account, authenti
 		id, doc := ownedBy(s.id, doc)
 		s.owned = append(s.owned, ownedDocument{c, id, key, doc})
 	}
-	if doc, _, err = a.newAccount(account); err != nil {
+	if doc, _, err = a.forms.newAccount(account); err != nil {
 		return nil, nil, err
 	}
 	add(a.accounts, accountFilter(account.Key()), doc)
@@ -79,10 +79,10 @@ func (a *Adapter) newSignUp(user adapter.User, account adapter.Account, authenti
 	if err := required("credentialID", authenticator.CredentialID); err != nil {
 		return nil, nil, err
 	}
-	if doc, _, err = a.newAuthenticator(*authenticator); err != nil {
+	if doc, _, err = a.forms.newAuthenticator(*authenticator); err != nil {
 		return nil, nil, err
 	}
-	add(a.authenticators, a.authenticatorFilter(authenticator.CredentialID), doc)
+	add(a.authenticators, a.forms.authenticatorFilter(authenticator.CredentialID), doc)
 	return s, stored, nil
 }
 
@@ -150,11 +150,11 @@ func (a *Adapter) signUpInOrder(ctx context.Context, s *signUp) error {
 	return nil
 }
 
-// undo removes the stored documents of a sign-up after a conflict. After
+// undo removes the stored documents of a sign-up after a refusal. After
 // another error the user may be stored: then the account and the authenticator
 // must stay.
 func (a *Adapter) undo(ctx context.Context, s *signUp, why error) error {
-	if !isTaken(why) {
+	if !isCode(why, duplicateKey, validationFailed, unauthorized) {
 		return nil
 	}
 	for _, o := range s.owned {

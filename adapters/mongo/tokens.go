@@ -36,7 +36,7 @@ func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.Verifica
 
 func (a *Adapter) useToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 	if !lookup(key.Identifier, key.Token) {
-		return nil, a.absent(ctx)
+		return nil, a.site.absent(ctx)
 	}
 	raw, err := a.tokens.take(ctx, bson.D{{Key: "identifier", Value: key.Identifier}, {Key: "token", Value: key.Token}})
 	if err != nil || raw == nil {
@@ -55,7 +55,7 @@ func (a *Adapter) useToken(ctx context.Context, key adapter.VerificationTokenKey
 // DeleteVerificationTokens implements adapter.TokenEdits.
 func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
 	if !lookup(identifier) {
-		return 0, wrap("delete verification tokens", a.absent(ctx))
+		return 0, wrap("delete verification tokens", a.site.absent(ctx))
 	}
 	n, err := a.tokens.deleteInBatches(ctx, bson.D{{Key: "identifier", Value: identifier}})
 	return n, wrap("delete verification tokens", err)

@@ -53,7 +53,7 @@ func newUser(user adapter.User) (fields, *adapter.User, error) {
 func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
 	doc, stored, err := newUser(user)
 	if err == nil {
-		err = a.hasEmail(ctx, user.Email)
+		err = a.site.hasEmail(ctx, user.Email)
 	}
 	if err == nil {
 		err = a.users.insert(ctx, doc)
@@ -76,7 +76,7 @@ func (a *Adapter) user(ctx context.Context, filter bson.D) (*adapter.User, error
 func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	oid, ok := objectID(id)
 	if !ok {
-		return nil, wrap("get user", a.absent(ctx))
+		return nil, wrap("get user", a.site.absent(ctx))
 	}
 	u, err := a.user(ctx, byID(oid))
 	return u, wrap("get user", err)
@@ -85,7 +85,7 @@ func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error)
 // GetUserByEmail implements adapter.Users.
 func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	if !lookup(email) {
-		return nil, wrap("get user by e-mail", a.absent(ctx))
+		return nil, wrap("get user by e-mail", a.site.absent(ctx))
 	}
 	u, err := a.user(ctx, bson.D{{Key: "email", Value: email}})
 	return u, wrap("get user by e-mail", err)
@@ -94,7 +94,7 @@ func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.Us
 // GetUserByAccount implements adapter.Users.
 func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
 	if !lookup(key.Provider, key.ProviderAccountID) {
-		return nil, wrap("get user by account", a.absent(ctx))
+		return nil, wrap("get user by account", a.site.absent(ctx))
 	}
 	found, err := a.findAccount(ctx, key)
 	if err != nil || found == nil {
@@ -112,13 +112,13 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 func (a *Adapter) updateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	oid, ok := objectID(update.ID)
 	if !ok {
-		return nil, firstOf(a.absent(ctx), errNoUser)
+		return nil, firstOf(a.site.absent(ctx), errNoUser)
 	}
 	var c changes
 	c.text("name", update.Name)
 	c.text("image", update.Image)
 	if email, ok := update.Email.Get(); ok && email == "" {
-		if err := a.hasEmail(ctx, email); err != nil {
+		if err := a.site.hasEmail(ctx, email); err != nil {
 			return nil, err
 		}
 		c.remove("email")
@@ -149,7 +149,7 @@ func (a *Adapter) updateUser(ctx context.Context, update adapter.UserUpdate) (*a
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	oid, ok := objectID(id)
 	if !ok {
-		return nil, wrap("delete user", a.absent(ctx))
+		return nil, wrap("delete user", a.site.absent(ctx))
 	}
 	u, err := a.deleteUser(ctx, oid)
 	if err != nil {

@@ -28,9 +28,9 @@ func MakePrisma(ctx context.Context, db *mgo.Database, prefix string) error {
 				key = append(key, bson.E{Key: field, Value: int32(1)})
 			}
 			name := collection + "_" + strings.ReplaceAll(fields, " ", "_") + "_key"
-			make := bson.D{{Key: "createIndexes", Value: prefix + collection},
+			command := bson.D{{Key: "createIndexes", Value: prefix + collection},
 				{Key: "indexes", Value: bson.A{bson.D{{Key: "key", Value: key}, {Key: "name", Value: name}, {Key: "unique", Value: true}}}}}
-			if err := db.RunCommand(ctx, make).Err(); err != nil {
+			if err := db.RunCommand(ctx, command).Err(); err != nil {
 				return err
 			}
 		}

@@ -25,7 +25,8 @@ import (
 
 func main() {
 	fast := flag.Bool("fast", false, "start servers that don't wait for the disk")
-	names := flag.String("stores", "postgres,pgbouncer,redis,cluster,mongo,replica,mongousers,mariadb", "the stores to offer, separated by commas")
+	const usual = "postgres,pgbouncer,redis,cluster,mongo,replica,mongousers,mariadb"
+	names := flag.String("stores", usual, "the stores to offer, separated by commas")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: withstores [-fast] [-stores list] -- command [argument ...]")

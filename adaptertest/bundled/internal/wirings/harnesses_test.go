@@ -20,7 +20,7 @@ var absent = map[string]string{
 	"postgres": "Clock NewID Sweep",
 	"mysql":    "Clock NewID Pooled Sweep",
 	"redis":    "Clock Foreign NewID Pooled Quoting ReadOnly Reduced Refusing Settings Sweep",
-	"mongo":    "Clock Pooled ReadOnly Reduced Sweep",
+	"mongo":    "Clock Pooled ReadOnly Sweep",
 }
 
 // TestHarnessesKeepTheirFunctions compares the functions of the bundled harnesses

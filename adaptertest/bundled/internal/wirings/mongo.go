@@ -20,15 +20,22 @@ func mongoWirings() []Wiring {
 		{name: "replica set", needs: stores.KindMongoReplica},
 		{name: "standalone", needs: stores.KindMongo},
 		{name: "replica set of three", needs: stores.KindMongoSet},
-		{name: "collections of Prisma, as they are", needs: stores.KindMongoReplica, settings: mongotest.Settings{Prisma: true, AsTheyAre: true}},
-		{name: "collections of Prisma, after IndexChanges", needs: stores.KindMongoReplica, settings: mongotest.Settings{Prisma: true}},
+		{
+			name: "collections of Prisma, as they are", needs: stores.KindMongoReplica,
+			settings: mongotest.Settings{Prisma: true, AsTheyAre: true},
+		},
+		{
+			name: "collections of Prisma, after IndexChanges", needs: stores.KindMongoReplica,
+			settings: mongotest.Settings{Prisma: true},
+		},
 		{name: "MongoDB 6, standalone", needs: stores.KindMongo.Of("6")},
 		// Only a registry has these.
 		{name: "MongoDB 5, standalone", needs: stores.KindMongo.Of("5")},
 		{name: "MongoDB 7, standalone", needs: stores.KindMongo.Of("7")},
 		{name: "sharded cluster", needs: stores.KindMongoSharded},
 	} {
-		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: []stores.Kind{w.needs, stores.KindMongoUsers}, open: w.open})
+		needs := []stores.Kind{w.needs, stores.KindMongoUsers}
+		all = append(all, Wiring{Adapter: "mongo", Name: w.name, Needs: needs, open: w.open})
 	}
 	return all
 }

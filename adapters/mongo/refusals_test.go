@@ -1,0 +1,328 @@
+package mongo_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mongo"
+	"github.com/gatehouse-go/gatehouse/adapters/mongo/mongotest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var ownCollections = []string{"users", "accounts", "sessions", "verification_tokens", "authenticators"}
+
+// callAll calls every method. It returns the first error with the name of its method.
+func callAll(ctx context.Context, a *mongo.Adapter) error {
+	tag := rand.Text()
+	user, err := a.CreateUser(ctx, adapter.User{Email: tag + "@example.com"})
+	if err != nil {
+		return fmt.Errorf("CreateUser: %w", err)
+	}
+	key := adapter.AccountKey{Provider: "p", ProviderAccountID: tag}
+	until := time.Now().Add(time.Hour)
+	for _, call := range []func() error{
+		func() error {
+			_, err := a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Type: "webauthn", Provider: "q", ProviderAccountID: tag}, &adapter.Authenticator{CredentialID: "x" + tag, ProviderAccountID: tag})
+			return err
+		},
+		func() error {
+			_, err := a.LinkAccount(ctx, adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: tag})
+			return err
+		},
+		func() error { _, err := a.GetUser(ctx, user.ID); return err },
+		func() error { _, err := a.GetUserByEmail(ctx, user.Email); return err },
+		func() error { _, err := a.GetUserByAccount(ctx, key); return err },
+		func() error { _, err := a.GetAccount(ctx, tag, "p"); return err },
+		func() error { _, err := a.ListAccountsByUserID(ctx, user.ID); return err },
+		func() error {
+			_, err := a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: tag, Scope: adapter.To(new("s"))})
+			return err
+		},
+		func() error {
+			_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: user.ID, Name: adapter.To(new("Ada"))})
+			return err
+		},
+		func() error {
+			_, err := a.CreateSession(ctx, adapter.Session{SessionToken: tag, UserID: user.ID, Expires: until})
+			return err
+		},
+		func() error { _, err := a.GetSessionAndUser(ctx, tag); return err },
+		func() error {
+			_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: tag, Expires: adapter.To(until)})
+			return err
+		},
+		func() error { _, err := a.ListSessionsByUserID(ctx, user.ID); return err },
+		func() error { _, err := a.DeleteSession(ctx, tag); return err },
+		func() error { _, err := a.DeleteSessionsByUserID(ctx, user.ID, ""); return err },
+		func() error {
+			_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: tag, Token: tag, Expires: until})
+			return err
+		},
+		func() error {
+			_, err := a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: tag, Token: tag})
+			return err
+		},
+		func() error { _, err := a.DeleteVerificationTokens(ctx, tag); return err },
+		func() error {
+			_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: tag, ProviderAccountID: tag})
+			return err
+		},
+		func() error { _, err := a.GetAuthenticator(ctx, tag); return err },
+		func() error { _, err := a.ListAuthenticatorsByUserID(ctx, user.ID); return err },
+		func() error { _, err := a.UpdateAuthenticatorCounter(ctx, tag, 1); return err },
+		func() error { _, err := a.UpdateAuthenticatorBackup(ctx, tag, true, "multiDevice"); return err },
+		func() error { _, err := a.TouchAuthenticator(ctx, tag, 1, 2, time.Now()); return err },
+		func() error { _, err := a.RenameAuthenticator(ctx, user.ID, tag, "key"); return err },
+		func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, tag, true); return err },
+		func() error { _, err := a.UnlinkAccount(ctx, key); return err },
+		func() error { _, err := a.DeleteExpired(ctx, time.Now()); return err },
+		func() error { _, err := a.DeleteUser(ctx, user.ID); return err },
+	} {
+		if err := call(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestRights: a database user with the rights of the README can make all calls. One with the
+// rights of the methods alone can make those. With one right less the first call names it.
+func TestRights(t *testing.T) {
+	ctx := t.Context()
+	admin := withUsers.connect(t)
+	signIn := func(t *testing.T, name string, allowed func(collection, action string) bool) *mongo.Adapter {
+		t.Helper()
+		role := "role_" + strings.ToLower(rand.Text())
+		client := must(mongotest.SignIn(t, admin.Database(name), withUsers.url(t), role, ownCollections, allowed))(t)
+		return newAdapter(t, client.Database(name))
+	}
+	all := func(string, string) bool { return true }
+	t.Run("all", func(t *testing.T) {
+		a := signIn(t, withUsers.newDatabase(t), all)
+		if err := errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx), callAll(ctx, a)); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("methods only", func(t *testing.T) {
+		name := withUsers.newDatabase(t)
+		if err := newAdapter(t, admin.Database(name)).EnsureIndexes(ctx); err != nil {
+			t.Fatal(err)
+		}
+		a := signIn(t, name, func(collection, action string) bool {
+			return slices.Contains([]string{"find", "insert", "remove"}, action) || action == "update" && collection != "verification_tokens"
+		})
+		if err := callAll(ctx, a); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("no sign-in", func(t *testing.T) {
+		db := withUsers.connect(t, func(o *options.ClientOptions) { o.Auth = nil }).Database("nobody")
+		if _, err := newAdapter(t, db).GetUserByEmail(ctx, "secret@example.com"); err == nil || !strings.Contains(err.Error(), "lacks a right: find") || strings.Contains(err.Error(), "secret@") {
+			t.Errorf("got %v", err)
+		}
+	})
+	for _, right := range []string{"find", "insert", "update", "remove", "listIndexes", "createIndex"} {
+		for _, without := range ownCollections {
+			if right == "update" && without == "verification_tokens" {
+				continue
+			}
+			t.Run(right+" on "+without, func(t *testing.T) {
+				t.Parallel()
+				name := withUsers.newDatabase(t)
+				a := signIn(t, name, func(collection, action string) bool { return collection != without || action != right })
+				err := a.EnsureIndexes(ctx)
+				if err == nil || !strings.Contains(err.Error(), right) || !strings.Contains(err.Error(), without) {
+					t.Errorf("EnsureIndexes: got %v", err)
+				}
+				if made := must(admin.Database(name).ListCollectionNames(ctx, bson.D{}))(t); len(made) > 0 {
+					t.Errorf("EnsureIndexes failed and made %v", made)
+				}
+				if right == "listIndexes" || right == "createIndex" {
+					return
+				}
+				if err := callAll(ctx, a); err == nil || !strings.Contains(err.Error(), right) || !strings.Contains(err.Error(), without) || !strings.Contains(err.Error(), "CreateUser") {
+					t.Errorf("the first call: got %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestRightsAreLost: a right that is taken away later is named, and the command is not quoted.
+func TestRightsAreLost(t *testing.T) {
+	ctx := t.Context()
+	db := withUsers.connect(t).Database(withUsers.newDatabase(t))
+	role := "role_" + strings.ToLower(rand.Text())
+	client := must(mongotest.SignIn(t, db, withUsers.url(t), role, ownCollections, func(string, string) bool { return true }))(t)
+	a := newAdapter(t, client.Database(db.Name()))
+	if err := a.EnsureIndexes(ctx); err != nil {
+		t.Fatal(err)
+	}
+	revoke := bson.D{{Key: "revokePrivilegesFromRole", Value: role}, {Key: "privileges", Value: bson.A{
+		bson.M{"resource": bson.M{"db": db.Name(), "collection": "users"}, "actions": bson.A{"insert"}}}}}
+	if err := db.RunCommand(ctx, revoke).Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := a.CreateUser(ctx, adapter.User{Email: "secret@example.com"})
+	if err == nil || !strings.Contains(err.Error(), "insert on the collection users (code 13)") {
+		t.Errorf("got %v", err)
+	}
+	quotesNothing(t, "CreateUser", err, "secret@")
+}
+
+// quotesNothing searches an error, and those that it wraps, for a secret.
+func quotesNothing(t *testing.T, what string, err error, secret string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: got no error", what)
+	}
+	var visit func(err error)
+	visit = func(err error) {
+		if err == nil {
+			return
+		}
+		for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err), fmt.Sprintf("%s", err)} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s: the error quotes a value: %s", what, text)
+			}
+		}
+		if command, ok := errors.AsType[mgo.CommandError](err); ok && strings.Contains(command.Raw.String(), secret) {
+			t.Errorf("%s: the answer of the server is in the error: %s", what, command.Raw)
+		}
+		visit(errors.Unwrap(err))
+		var joined interface{ Unwrap() []error }
+		if errors.As(err, &joined) {
+			for _, one := range joined.Unwrap() {
+				visit(one)
+			}
+		}
+	}
+	visit(err)
+}
+
+// TestErrorsQuoteNothing: the key of a conflict, and the duplicates that EnsureIndexes finds,
+// are not in the error, nor in what it wraps. The code is.
+func TestErrorsQuoteNothing(t *testing.T) {
+	onEachServer(t, func(t *testing.T, s server) {
+		a, db := s.newStore(t)
+		ctx := t.Context()
+		const secret = "secret-value"
+		user := must(a.CreateUser(ctx, adapter.User{Email: secret}))(t)
+		until := time.Now().Add(time.Hour)
+		for what, call := range map[string]func() error{
+			"CreateUser": func() error { _, err := a.CreateUser(ctx, adapter.User{Email: secret}); return err },
+			"UpdateUser": func() error {
+				other := must(a.CreateUser(ctx, adapter.User{}))(t)
+				_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: other.ID, Email: adapter.To(secret)})
+				return err
+			},
+			"CreateSession": func() error {
+				_, _ = a.CreateSession(ctx, adapter.Session{SessionToken: secret, UserID: user.ID, Expires: until})
+				_, err := a.CreateSession(ctx, adapter.Session{SessionToken: secret, UserID: user.ID, Expires: until})
+				return err
+			},
+			"CreateVerificationToken": func() error {
+				_, _ = a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: secret, Token: secret, Expires: until})
+				_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: secret, Token: secret, Expires: until})
+				return err
+			},
+			"CreateUserWithAccount": func() error {
+				_, _ = a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "p", ProviderAccountID: secret}, nil)
+				_, err := a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "p", ProviderAccountID: secret}, nil)
+				return err
+			},
+		} {
+			err := call()
+			if !errors.Is(err, adapter.ErrConflict) {
+				t.Errorf("%s: got %v, want ErrConflict", what, err)
+			}
+			if said, ok := errors.AsType[mgo.CommandError](err); what != "CreateUserWithAccount" && (!ok || said.Code != 11000) {
+				t.Errorf("%s: the code is lost: %v", what, err)
+			}
+			quotesNothing(t, what, err, secret)
+		}
+		if err := db.Collection("users").Indexes().DropOne(ctx, "email_unique"); err != nil {
+			t.Fatal(err)
+		}
+		must(db.Collection("users").InsertOne(ctx, bson.M{"email": secret}))(t)
+		err := newAdapter(t, db).EnsureIndexes(ctx)
+		if !errors.Is(err, adapter.ErrConflict) {
+			t.Errorf("EnsureIndexes over duplicates: got %v", err)
+		}
+		quotesNothing(t, "EnsureIndexes", err, secret)
+	})
+}
+
+// TestIndexesOfTheSite: a unique index of the site's own on our collections is no conflict,
+// and nothing is stored half.
+func TestIndexesOfTheSite(t *testing.T) {
+	onEachServer(t, func(t *testing.T, s server) {
+		a, db := s.newStore(t)
+		ctx := t.Context()
+		unique := func(collection string, fields ...string) {
+			keys := bson.D{}
+			for _, f := range fields {
+				keys = append(keys, bson.E{Key: f, Value: 1})
+			}
+			must(db.Collection(collection).Indexes().CreateOne(ctx, mgo.IndexModel{Keys: keys, Options: options.Index().SetUnique(true)}))(t)
+		}
+		unique("users", "name")
+		unique("sessions", "tenant")
+		unique("accounts", "scope", "type")
+		unique("authenticators", "transports")
+		first := must(a.CreateUser(ctx, adapter.User{Name: new("Ada"), Email: "ada@example.com"}))(t)
+		until := time.Now().Add(time.Hour)
+		must(a.CreateSession(ctx, adapter.Session{SessionToken: "1", UserID: first.ID, Expires: until}))(t)
+		must(a.LinkAccount(ctx, adapter.Account{UserID: first.ID, Type: "oidc", Provider: "p", ProviderAccountID: "1", Scope: new("s")}))(t)
+		must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: first.ID, CredentialID: "1"}))(t)
+		bob := must(a.CreateUser(ctx, adapter.User{Name: new("Bob")}))(t)
+		for what, call := range map[string]func() error{
+			"CreateUser": func() error { _, err := a.CreateUser(ctx, adapter.User{Name: new("Ada")}); return err },
+			"UpdateUser": func() error {
+				_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: bob.ID, Name: adapter.To(new("Ada"))})
+				return err
+			},
+			"CreateSession": func() error {
+				_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "2", UserID: first.ID, Expires: until})
+				return err
+			},
+			"LinkAccount": func() error {
+				_, err := a.LinkAccount(ctx, adapter.Account{UserID: first.ID, Type: "oidc", Provider: "p", ProviderAccountID: "2", Scope: new("s")})
+				return err
+			},
+			"CreateAuthenticator": func() error {
+				_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: first.ID, CredentialID: "2"})
+				return err
+			},
+			"sign-up, account": func() error {
+				_, err := a.CreateUserWithAccount(ctx, adapter.User{Name: new("C")}, adapter.Account{Type: "oidc", Provider: "p", ProviderAccountID: "3", Scope: new("s")}, nil)
+				return err
+			},
+			"sign-up, user": func() error {
+				_, err := a.CreateUserWithAccount(ctx, adapter.User{Name: new("Ada")}, adapter.Account{Provider: "p", ProviderAccountID: "4"}, nil)
+				return err
+			},
+		} {
+			if err := call(); err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) || !strings.Contains(err.Error(), "index of the site") {
+				t.Errorf("%s: got %v, want a refusal that is no conflict", what, err)
+			}
+		}
+		for collection, want := range map[string]int64{"users": 2, "accounts": 1, "sessions": 1, "authenticators": 1} {
+			if n := must(db.Collection(collection).CountDocuments(ctx, bson.D{}))(t); n != want {
+				t.Errorf("%s has %d documents, want %d", collection, n, want)
+			}
+		}
+		got, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com", Name: new("D")})
+		refused(t, "an address that is taken", got, err, adapter.ErrConflict)
+	})
+}

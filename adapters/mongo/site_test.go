@@ -1,0 +1,374 @@
+package mongo_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mongo"
+	"github.com/gatehouse-go/gatehouse/adapters/mongo/mongotest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+var (
+	adaID       = bson.NewObjectID()
+	adaVerified = time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+	adaExpires  = time.Date(2040, 1, 2, 12, 0, 0, 0, time.UTC)
+)
+
+// ada is a person at a site: the documents of each collection.
+func ada() map[string]bson.M {
+	return map[string]bson.M{
+		"users":    {"_id": adaID, "name": "Ada", "email": "ada@example.com", "emailVerified": adaVerified},
+		"accounts": {"userId": adaID, "type": "oidc", "provider": "github", "providerAccountId": "1", "expires_at": int32(1700000000)},
+		"sessions": {"userId": adaID, "sessionToken": "theirs", "expires": adaExpires},
+		"authenticators": {"userId": adaID, "credentialID": "credential", "providerAccountId": "1", "credentialPublicKey": "key", "counter": int32(5),
+			"credentialBackedUp": true, "credentialDeviceType": "multiDevice"},
+	}
+}
+
+// store stores documents, in collections with other names if names has them.
+func store(t *testing.T, db *mgo.Database, documents map[string]bson.M, names map[string]string) {
+	t.Helper()
+	for collection, document := range documents {
+		if other, ok := names[collection]; ok {
+			collection = other
+		}
+		must(db.Collection(collection).InsertOne(t.Context(), document))(t)
+	}
+}
+
+// isAda checks that the person, the account, the session and the passkey are what they were.
+func isAda(t *testing.T, a *mongo.Adapter) {
+	t.Helper()
+	ctx := t.Context()
+	user := must(a.GetUserByEmail(ctx, "ada@example.com"))(t)
+	if user == nil || user.Name == nil || *user.Name != "Ada" || user.EmailVerified == nil || !user.EmailVerified.Equal(adaVerified) {
+		t.Fatalf("the user is %+v", user)
+	}
+	byAccount := must(a.GetUserByAccount(ctx, adapter.AccountKey{Provider: "github", ProviderAccountID: "1"}))(t)
+	both := must(a.GetSessionAndUser(ctx, "theirs"))(t)
+	account := must(a.GetAccount(ctx, "1", "github"))(t)
+	passkey := must(a.GetAuthenticator(ctx, "credential"))(t)
+	if byAccount == nil || byAccount.ID != user.ID || both == nil || both.User.ID != user.ID || !both.Session.Expires.Equal(adaExpires) {
+		t.Errorf("got %v by the account, and %v by the session", byAccount, both)
+	}
+	if account == nil || account.UserID != user.ID || account.ExpiresAt == nil || *account.ExpiresAt != 1700000000 {
+		t.Errorf("the account is %+v", account)
+	}
+	if passkey == nil || passkey.UserID != user.ID || passkey.Counter != 5 || !passkey.CredentialBackedUp {
+		t.Errorf("the passkey is %+v", passkey)
+	}
+}
+
+// TestEncodings: values that another program stored in another form are refused by the first
+// call. After the commands that the error gives, everything is found as before.
+func TestEncodings(t *testing.T) {
+	type documents = map[string]bson.M
+	ids := func(id any, owner any) func(documents) {
+		return func(d documents) {
+			d["users"]["_id"] = id
+			for _, collection := range []string{"accounts", "sessions", "authenticators"} {
+				d[collection]["userId"] = owner
+			}
+		}
+	}
+	uuid := bson.Binary{Subtype: 4, Data: []byte("0123456789abcdef")}
+	set := func(collection, field string, value any) func(documents) {
+		return func(d documents) { d[collection][field] = value }
+	}
+	for name, change := range map[string]func(documents){
+		"IDs are UUIDs as texts":            ids("0b0e9a5e-5d0c-4a0b-9a57-000000000001", "0b0e9a5e-5d0c-4a0b-9a57-000000000001"),
+		"IDs are binary UUIDs":              ids(uuid, uuid),
+		"IDs are numbers":                   ids(int32(7), int64(7)),
+		"IDs are hexadecimal texts":         ids(adaID.Hex(), adaID.Hex()),
+		"IDs are texts, references not":     ids(adaID.Hex(), adaID),
+		"references are texts":              ids(adaID, adaID.Hex()),
+		"references of sessions are texts":  set("sessions", "userId", adaID.Hex()),
+		"expires in milliseconds":           set("sessions", "expires", adaExpires.UnixMilli()),
+		"expires in milliseconds, double":   set("sessions", "expires", float64(adaExpires.UnixMilli())),
+		"expires in seconds":                set("sessions", "expires", adaExpires.Unix()),
+		"expires as text":                   set("sessions", "expires", "2040-01-02T12:00:00Z"),
+		"expires as text without a zone":    set("sessions", "expires", "2040-01-02 12:00:00"),
+		"expires as text with another zone": set("sessions", "expires", "2040-01-02T14:00:00+02:00"),
+		"expires as digits":                 set("sessions", "expires", fmt.Sprint(adaExpires.UnixMilli())),
+		"expires as digits of seconds":      set("sessions", "expires", fmt.Sprint(adaExpires.Unix())),
+		"verified in seconds":               set("users", "emailVerified", adaVerified.Unix()),
+		"verified as text":                  set("users", "emailVerified", "2020-01-02T03:04:05.000Z"),
+		"ID at the provider is a number":    set("accounts", "providerAccountId", int32(1)),
+		"ID at the provider is a double":    set("accounts", "providerAccountId", 1.0),
+		"expires_at is a text":              set("accounts", "expires_at", "1700000000"),
+		"expires_at is a date":              set("accounts", "expires_at", time.Unix(1700000000, 0)),
+		"expires_at is a decimal":           set("accounts", "expires_at", must(bson.ParseDecimal128("1700000000"))(t)),
+		"counter is a text":                 set("authenticators", "counter", "5"),
+		"backed up is a number":             set("authenticators", "credentialBackedUp", int32(1)),
+		"backed up is a text":               set("authenticators", "credentialBackedUp", "true"),
+		"several fields of several documents": func(d documents) {
+			ids("x", "x")(d)
+			d["users"]["emailVerified"] = adaVerified.Unix()
+			d["sessions"]["expires"] = "2040-01-02T12:00:00Z"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := standalone.connect(t).Database(standalone.newDatabase(t))
+			d := ada()
+			change(d)
+			store(t, db, d, nil)
+			a := newAdapter(t, db)
+			ctx := t.Context()
+			_, byEmail := a.GetUserByEmail(ctx, "ada@example.com")
+			_, byID := a.GetUser(ctx, "0b0e9a5e-5d0c-4a0b-9a57-000000000001")
+			_, created := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
+			for _, err := range []error{byEmail, byID, created, a.EnsureIndexes(ctx), a.CheckIndexes(ctx)} {
+				if err == nil || !strings.Contains(err.Error(), "run db.runCommand") || errors.Is(err, adapter.ErrConflict) || strings.Contains(err.Error(), "theirs") {
+					t.Fatalf("got %v, want a refusal with the commands", err)
+				}
+			}
+			if n := must(db.Collection("users").CountDocuments(ctx, bson.D{}))(t); n != 1 {
+				t.Errorf("%d users are stored", n)
+			}
+			if err := mongotest.Run(ctx, db, byEmail.Error()); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.EnsureIndexes(ctx); err != nil {
+				t.Fatal(err)
+			}
+			isAda(t, a)
+			for collection, document := range d { // nothing else is lost
+				if n := must(db.Collection(collection).CountDocuments(ctx, bson.D{}))(t); n != 1 {
+					t.Errorf("%s has %d documents after %v", collection, n, document)
+				}
+			}
+		})
+	}
+}
+
+// TestDamagedRecord: a single value that stands for nothing does not stop a site.
+func TestDamagedRecord(t *testing.T) {
+	db := standalone.connect(t).Database(standalone.newDatabase(t))
+	d := ada()
+	d["sessions"]["expires"] = "damaged"
+	store(t, db, d, nil)
+	a := newAdapter(t, db)
+	if user := must(a.GetUserByEmail(t.Context(), "ada@example.com"))(t); user == nil {
+		t.Error("the user is absent")
+	}
+	if got, err := a.GetSessionAndUser(t.Context(), "theirs"); err == nil {
+		t.Errorf("the damaged session: got %v", got)
+	}
+}
+
+// TestBeside: the adapter does not begin with nobody beside the people of another library.
+func TestBeside(t *testing.T) {
+	prisma := map[string]string{"users": "User", "accounts": "Account", "sessions": "Session", "authenticators": "Authenticator"}
+	better := map[string]bson.M{
+		"user":         {"email": "ada@example.com", "emailVerified": true, "createdAt": adaVerified},
+		"account":      {"providerId": "github", "accountId": "1", "userId": adaID},
+		"session":      {"token": "theirs", "expiresAt": adaExpires, "userId": adaID},
+		"verification": {"identifier": "x", "value": "y", "expiresAt": adaExpires},
+	}
+	own := func(t *testing.T, db *mgo.Database, opts ...mongo.Option) {
+		t.Helper()
+		if err := newAdapter(t, db, append(opts, mongo.WithNewCollections())...).EnsureIndexes(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		make    func(t *testing.T, db *mgo.Database)
+		options []mongo.Option
+		names   []string // in the error; empty: no error
+	}{
+		"Prisma":             {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), prisma) }, nil, []string{"User", "Account", "mongo.Prisma()"}},
+		"Prisma, nobody yet": {func(t *testing.T, db *mgo.Database) { _ = mongotest.MakePrisma(t.Context(), db, "") }, nil, []string{"User", "mongo.Prisma()"}},
+		"better-auth":        {func(t *testing.T, db *mgo.Database) { store(t, db, better, nil) }, nil, []string{"user", "verification"}},
+		"other case": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, ada(), map[string]string{"users": "Users", "accounts": "ACCOUNTS"})
+		}, nil, []string{`Users: "Users"`}},
+		"underscores": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, ada(), map[string]string{"users": "user_", "accounts": "_account"})
+		}, nil, []string{"user_", "_account"}},
+		"ours empty":      {func(t *testing.T, db *mgo.Database) { own(t, db); store(t, db, ada(), prisma) }, nil, []string{"User"}},
+		"ours full":       {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), nil); store(t, db, ada(), prisma) }, nil, nil},
+		"the option":      {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), prisma) }, []mongo.Option{mongo.WithNewCollections()}, nil},
+		"Prisma's option": {func(t *testing.T, db *mgo.Database) { _ = mongotest.MakePrisma(t.Context(), db, "") }, []mongo.Option{mongo.WithCollections(mongo.Prisma())}, nil},
+		"a prefix": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, ada(), map[string]string{"users": "auth_User", "accounts": "auth_account"})
+		}, []mongo.Option{mongo.WithPrefix("auth_")}, []string{"auth_User"}},
+		"a neighbor":           {func(t *testing.T, db *mgo.Database) { own(t, db); store(t, db, ada(), nil) }, []mongo.Option{mongo.WithPrefix("auth_")}, nil},
+		"Auth.js and a prefix": {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), nil) }, []mongo.Option{mongo.WithPrefix("auth_")}, []string{"users", "accounts"}},
+		"another prefix": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, ada(), map[string]string{"users": "shop_users", "accounts": "shop_accounts", "sessions": "shop_sessions", "authenticators": "shop_authenticators"})
+		}, nil, nil},
+		"customers": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, map[string]bson.M{"users": {"phone": "1"}}, map[string]string{"users": "User"})
+		}, nil, nil},
+		"half renamed": {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), prisma) },
+			[]mongo.Option{mongo.WithCollections(mongo.Collections{Users: "User", Sessions: "Session"})}, []string{"Account", "mongo.Prisma()"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := standalone.connect(t).Database(standalone.newDatabase(t))
+			c.make(t, db)
+			ctx := t.Context()
+			before := must(db.ListCollectionNames(ctx, bson.D{}))(t)
+			a := newAdapter(t, db, c.options...)
+			_, lookup := a.GetUserByEmail(ctx, "bob@example.com")
+			_, created := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})
+			for method, err := range map[string]error{"EnsureIndexes": a.EnsureIndexes(ctx), "CheckIndexes": a.CheckIndexes(ctx), "GetUserByEmail": lookup, "CreateUser": created} {
+				if (err == nil) != (len(c.names) == 0) {
+					t.Errorf("%s: got %v", method, err)
+				}
+				for _, part := range append(c.names, "WithNewCollections") {
+					if err != nil && !strings.Contains(err.Error(), part) {
+						t.Errorf("%s: the error does not name %s: %v", method, part, err)
+					}
+				}
+			}
+			if after := must(db.ListCollectionNames(ctx, bson.D{}))(t); len(c.names) > 0 && len(after) != len(before) {
+				t.Errorf("collections were made: %v, before %v", after, before)
+			}
+		})
+	}
+}
+
+// TestNamesThatCantBe refuses names and options before anything is made.
+func TestNamesThatCantBe(t *testing.T) {
+	db := standalone.connect(t).Database("never_used")
+	for name, opts := range map[string][]mongo.Option{
+		"dollar":      {mongo.WithCollections(mongo.Collections{Users: "a$b"})},
+		"null":        {mongo.WithCollections(mongo.Collections{Accounts: "a\x00b"})},
+		"system":      {mongo.WithCollections(mongo.Collections{Sessions: "system.users"})},
+		"two layouts": {mongo.WithCollections(mongo.Prisma()), mongo.WithCollections(mongo.Collections{})},
+		"prefix":      {mongo.WithPrefix("system.")},
+	} {
+		if _, err := mongo.New(db, opts...); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+}
+
+// TestPrisma: in the collections of Prisma the adapter writes what Prisma reads, and makes no
+// collection and no index. The commands of IndexChanges make room for users without an
+// address.
+func TestPrisma(t *testing.T) {
+	onEachServer(t, func(t *testing.T, s server) {
+		ctx := t.Context()
+		db := s.connect(t).Database(s.newDatabase(t))
+		if err := mongotest.MakePrisma(ctx, db, ""); err != nil {
+			t.Fatal(err)
+		}
+		before := objects(t, db)
+		a := newAdapter(t, db, mongo.WithCollections(mongo.Prisma()))
+		if err := errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		user := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "ada@example.com"}, adapter.Account{Type: "webauthn", Provider: "passkey", ProviderAccountID: "1", ExpiresAt: new(int64(1700000000))},
+			&adapter.Authenticator{CredentialID: "credential", ProviderAccountID: "1", Counter: 5}))(t)
+		must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: user.ID, Expires: adaExpires}))(t)
+		must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "second", ProviderAccountID: "2"}))(t)
+		got, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "second", ProviderAccountID: "2"})
+		refused(t, "a credential that is taken", got, err, adapter.ErrConflict)
+		document := func(collection string) bson.Raw {
+			return must(db.Collection(collection).FindOne(ctx, bson.D{}).Raw())(t)
+		}
+		for _, collection := range []string{"User", "Account", "Session"} {
+			d := document(collection)
+			if d.Lookup("createdAt").Type != bson.TypeDateTime || d.Lookup("updatedAt").Type != bson.TypeDateTime {
+				t.Errorf("%s: got %v, want createdAt and updatedAt", collection, d)
+			}
+		}
+		if d := document("Authenticator"); d.Lookup("_id").StringValue() != "credential" || d.Lookup("counter").Type != bson.TypeInt32 {
+			t.Errorf("the passkey is %v", d)
+		}
+		if d := document("Account"); d.Lookup("expires_at").Type != bson.TypeInt32 {
+			t.Errorf("the account is %v", d)
+		}
+		was := document("User").Lookup("updatedAt").Time()
+		for !document("User").Lookup("updatedAt").Time().After(was) {
+			must(a.UpdateUser(ctx, adapter.UserUpdate{ID: user.ID, Name: adapter.To(new("Ada"))}))(t)
+		}
+		must(a.DeleteAuthenticator(ctx, user.ID, "second", true))(t)
+		if n := must(db.Collection("User").CountDocuments(ctx, bson.D{{Key: "gatehouseRemovalUntil", Value: bson.D{{Key: "$exists", Value: true}}}}))(t); n != 0 {
+			t.Error("the user is still reserved")
+		}
+		if !a.RequiresEmail() {
+			t.Error("RequiresEmail is false over Prisma's index")
+		}
+		for range 2 {
+			none, err := a.CreateUser(ctx, adapter.User{})
+			if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
+				t.Errorf("a user without an address: got %v, %v", none, err)
+			}
+		}
+		if after := objects(t, db); after != before {
+			t.Errorf("the database has %s, before %s", after, before)
+		}
+
+		changes := must(a.IndexChanges(ctx))(t)
+		if err := mongotest.Run(ctx, db, strings.Join(changes, "; ")); err != nil {
+			t.Fatal(err)
+		}
+		b := newAdapter(t, db, mongo.WithCollections(mongo.Prisma()))
+		if err := b.EnsureIndexes(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if again := must(b.IndexChanges(ctx))(t); len(again) > 0 || b.RequiresEmail() {
+			t.Errorf("after IndexChanges: RequiresEmail is %v, and there are more changes: %v", b.RequiresEmail(), again)
+		}
+		for range 2 {
+			must(b.CreateUser(ctx, adapter.User{}))(t)
+		}
+		second, err := b.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
+		refused(t, "an address that is taken", second, err, adapter.ErrConflict)
+	})
+}
+
+// objects describes all collections and indexes of a database.
+func objects(t *testing.T, db *mgo.Database) string {
+	t.Helper()
+	var all strings.Builder
+	names := must(db.ListCollectionNames(t.Context(), bson.D{}))(t)
+	for _, name := range names {
+		for _, i := range must(db.Collection(name).Indexes().ListSpecifications(t.Context()))(t) {
+			fmt.Fprintf(&all, "%s %s %v; ", name, i.Name, i.KeysDocument)
+		}
+	}
+	return all.String()
+}
+
+// TestPrismaWithoutAnIndex: a missing unique index is named with the line for schema.prisma.
+func TestPrismaWithoutAnIndex(t *testing.T) {
+	ctx := t.Context()
+	db := standalone.connect(t).Database(standalone.newDatabase(t))
+	if err := errors.Join(mongotest.MakePrisma(ctx, db, ""), db.Collection("Account").Indexes().DropOne(ctx, "Account_provider_providerAccountId_key")); err != nil {
+		t.Fatal(err)
+	}
+	err := newAdapter(t, db, mongo.WithCollections(mongo.Prisma())).EnsureIndexes(ctx)
+	if err == nil || !strings.Contains(err.Error(), "@@unique([provider, providerAccountId])") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestKindsAtTheFirstCall: collections that can't hold the records are refused by the first
+// call, also without EnsureIndexes.
+func TestKindsAtTheFirstCall(t *testing.T) {
+	for name, o := range map[string]*options.CreateCollectionOptionsBuilder{
+		"capped":    options.CreateCollection().SetCapped(true).SetSizeInBytes(4096),
+		"collation": options.CreateCollection().SetCollation(&options.Collation{Locale: "en", Strength: 2}),
+	} {
+		db := standalone.connect(t).Database(standalone.newDatabase(t))
+		if err := db.CreateCollection(t.Context(), "sessions", o); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newAdapter(t, db).GetUser(t.Context(), adaID.Hex()); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
