@@ -145,6 +145,10 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 		all = append(all, e.with(t, func(c *driver.Config) {
 			c.ParseTime, c.Loc, c.ClientFoundRows, c.InterpolateParams = i > 0, far, i == 1, i == 2
 			c.Params = maps.Clone(params)
+			if isolation := params["tx_isolation"]; isolation != "" && !strings.Contains(e.Version, "MariaDB") {
+				delete(c.Params, "tx_isolation")
+				c.Params["transaction_isolation"] = isolation
+			}
 		}, a.(*Handle).options()...))
 	}
 	return all

@@ -22,6 +22,7 @@ const (
 	KindRedisCluster Kind = "cluster"    // three masters of Redis; versions as KindRedis
 	KindSentinel     Kind = "sentinel"   // a master of Redis, two replicas, three sentinels; versions as KindRedis
 	KindMariaDB      Kind = "mariadb"    // MariaDB 11, 10
+	KindMySQL        Kind = "mysql"      // MySQL 9
 	KindMongo        Kind = "mongo"      // MongoDB, standalone: 8, 7, 6, 5
 	KindMongoReplica Kind = "replica"    // a replica set of one member; versions as KindMongo
 	KindMongoUsers   Kind = "mongousers" // MongoDB, standalone, whose clients must sign in; versions as KindMongo
@@ -45,6 +46,7 @@ const (
 	EnvRedisCluster = "GATEHOUSE_REDIS_CLUSTER"  // host:port,host:port,host:port
 	EnvSentinel     = "GATEHOUSE_REDIS_SENTINEL" // host:port of each sentinel; the master's name is "gatehouse"
 	EnvMariaDB      = "GATEHOUSE_MARIADB_URL"    // mysql://user:password@host:port/
+	EnvMySQL        = "GATEHOUSE_MYSQL_URL"      // the same
 	EnvMongo        = "GATEHOUSE_MONGO_URL"      // mongodb://host:port/
 	EnvMongoReplica = "GATEHOUSE_MONGO_REPLICA_URL"
 	EnvMongoUsers   = "GATEHOUSE_MONGO_USERS_URL" // mongodb://user:password@host:port/, of a user with the role root
@@ -77,6 +79,7 @@ func kinds() []kind {
 		{KindRedisCluster, EnvRedisCluster, "Redis Cluster", true, (*Stores).startRedisCluster, versionOfCluster},
 		{KindSentinel, EnvSentinel, "Redis Sentinel", true, (*Stores).startSentinel, versionOfSentinel},
 		{KindMariaDB, EnvMariaDB, "MariaDB", false, (*Stores).startMariaDB, versionOfMariaDB},
+		{KindMySQL, EnvMySQL, "MySQL", false, (*Stores).startMySQL, versionOfMariaDB},
 		{KindMongo, EnvMongo, "MongoDB", false, (*Stores).startMongo, versionOfMongo},
 		{KindMongoReplica, EnvMongoReplica, "MongoDB replica set", false, (*Stores).startMongoReplicaSet, versionOfMongo},
 		{KindMongoUsers, EnvMongoUsers, "MongoDB with users", false, (*Stores).startMongoUsers, versionOfMongo},

@@ -13,24 +13,34 @@ import (
 
 // startMariaDB starts one server. Its account root has no password.
 func (s *Stores) startMariaDB(ctx context.Context, version string) (*Store, error) {
-	image, err := s.image(ctx, mariadbReleases, version)
+	return s.startMySQLServer(ctx, "MariaDB", "mariadbd", mariadbReleases, version)
+}
+
+// startMySQL does the same with MySQL.
+func (s *Stores) startMySQL(ctx context.Context, version string) (*Store, error) {
+	return s.startMySQLServer(ctx, "MySQL", "mysqld", mysqlReleases, version)
+}
+
+func (s *Stores) startMySQLServer(ctx context.Context, name, program string, releases []release, version string) (*Store, error) {
+	image, err := s.image(ctx, releases, version)
 	if err != nil {
 		return nil, err
 	}
-	command := []string{"mariadbd", "--max-connections=1000"}
+	command := []string{program, "--max-connections=1000"}
 	if s.options.Fast {
-		command = append(command, "--innodb-flush-log-at-trx-commit=2", "--skip-innodb-doublewrite")
+		command = append(command, "--innodb-flush-log-at-trx-commit=2", "--innodb-doublewrite=0", "--skip-log-bin")
 	}
-	c, ports, err := s.engine.run(ctx, "MariaDB", []int{3306}, false,
+	c, ports, err := s.engine.run(ctx, name, []int{3306}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			return testcontainers.Run(ctx, image, append(publish,
-				testcontainers.WithEnv(map[string]string{"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1"}), testcontainers.WithCmd(command...))...)
+			return testcontainers.Run(ctx, image, append(publish, testcontainers.WithEnv(map[string]string{
+				"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1", "MYSQL_ALLOW_EMPTY_PASSWORD": "1",
+			}), testcontainers.WithCmd(command...))...)
 		})
 	if err != nil {
 		return nil, err
 	}
 	addr := loopback(ports[0])
-	store := &Store{Name: "MariaDB", URL: "mysql://root@" + addr + "/", Addrs: []string{addr}, container: c, version: versionOfMariaDB}
+	store := &Store{Name: name, URL: "mysql://root@" + addr + "/", Addrs: []string{addr}, container: c, version: versionOfMariaDB}
 	if err := store.await(ctx); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func open(t *testing.T) *Stores {
 // everyServer has all kinds in all versions that images/build makes.
 var everyServer = []Kind{
 	KindPostgres.Of("15"), KindPostgres.Of("17"), KindPostgres.Of("18"), KindRedis.Of("7"), KindRedis.Of("8"),
-	KindValkey.Of("8"), KindValkey.Of("9"), KindRedisCluster, KindMongo.Of("6"), KindMariaDB, KindMariaDB.Of("10"), KindMongoReplica, KindMongoUsers, KindMongoSet,
+	KindValkey.Of("8"), KindValkey.Of("9"), KindRedisCluster, KindMongo.Of("6"), KindMariaDB, KindMariaDB.Of("10"), KindMySQL.Of("9"), KindMongoReplica, KindMongoUsers, KindMongoSet,
 }
 
 // TestKilled checks that a store still has the writes that it acknowledged when it is killed by SIGKILL and started again,

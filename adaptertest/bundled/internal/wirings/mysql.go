@@ -7,7 +7,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 )
 
-// mysqlWiring is one way to reach MariaDB.
+// mysqlWiring is one way to reach MariaDB or MySQL.
 type mysqlWiring struct {
 	name     string
 	kind     stores.Kind
@@ -20,6 +20,7 @@ func mysqlWirings() []Wiring {
 	for _, w := range []mysqlWiring{
 		{"MariaDB", newest, mysqltest.Settings{}},
 		{"MariaDB 10", newest.Of("10"), mysqltest.Settings{}},
+		{"MySQL 9", stores.KindMySQL.Of("9"), mysqltest.Settings{}},
 		{"pool of one", newest, mysqltest.Settings{Conns: 1}},
 		{"other zone, times parsed", newest, mysqltest.Settings{ParseTime: true,
 			Params: map[string]string{"time_zone": "'+13:00'"}}},
