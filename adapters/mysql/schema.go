@@ -74,7 +74,7 @@ func (a *Adapter) alone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const lock = "CONCAT('gatehouse ', SHA1(CONCAT(DATABASE(), '/', ?)))" // a name has 64 characters at most
+	const lock = "CONCAT('gatehouse ', LEFT(SHA2(CONCAT(DATABASE(), '/', ?), 256), 40))" // a name has 64 characters at most
 	if got, err := one(ctx, o, "SELECT COALESCE(GET_LOCK("+lock+", 30), 0)", readNumber, a.prefix); err != nil ||
 		*got != 1 {
 		return errors.Join(err, errors.New("another process is changing the tables"))
