@@ -32,6 +32,10 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 		return hop, nil
 	}
 	r.attempt = "oauth " + p.ID + " " + cmp.Or(params.Get("state"), params.Get("code"))
+	// The answer is spent now: the sign-in must be finished even if the client goes
+	// away.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
+	defer cancel()
 	checks, err := e.openChecks(r, o, params)
 	if err != nil {
 		return nil, err
@@ -46,10 +50,6 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 		}
 		return nil, err
 	}
-	// The code is spent now: the sign-in must be finished even if the client goes
-	// away.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
-	defer cancel()
 	tokens, profile, err := e.exchange(ctx, r, o, checks, params)
 	if _, mistake := errors.AsType[oauth.Mistake](err); mistake {
 		err = &Error{Type: ErrCallbackRoute, Message: "provider " + p.ID, Cause: err, client: true}

@@ -232,20 +232,27 @@ func (e *engine) mayServe(r *request) error {
 	return nil
 }
 
-// act performs the action of the request, and reports a sign-in that failed.
+// act performs the action of the request, and reports a sign-in that failed. If
+// one answer is delivered twice at one instant, it does so once.
 func (e *engine) act(r *request) (*Result, error) {
 	ctx := withRequest(r.http.Context(), r)
-	result, err := e.perform(ctx, r)
-	if err != nil {
-		if done := e.finishedBefore(ctx, r); done != nil {
-			e.debug(ctx, "the answer was delivered before", slog.Any("error", err))
-			return done, nil
+	perform := func() (*Result, error) {
+		result, err := e.perform(ctx, r)
+		if err != nil {
+			if done := e.finishedBefore(ctx, r); done != nil {
+				e.debug(ctx, "the answer was delivered before", slog.Any("error", err))
+				return done, nil
+			}
 		}
+		if err != nil && (r.action == ActionCallback || r.action == ActionSignIn && r.method == http.MethodPost) {
+			e.signInFailed(ctx, r, err)
+		}
+		return result, err
 	}
-	if err != nil && (r.action == ActionCallback || r.action == ActionSignIn && r.method == http.MethodPost) {
-		e.signInFailed(ctx, r, err)
+	if key, ok := r.deliveryKey(e.byID[r.providerID], e.begun(r).HasMark()); ok {
+		return e.deliveries.join(ctx, r, key, perform)
 	}
-	return result, err
+	return perform()
 }
 
 // signInFailed calls Events.SignInFailed for a sign-in that failed.

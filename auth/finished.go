@@ -3,7 +3,16 @@ package auth
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
 // finished returns the cookie by which the browser knows that it finished a
@@ -56,4 +65,83 @@ func (u *User) title() string {
 		return ""
 	}
 	return cmp.Or(u.Email, u.Name, u.ID, "a user without a name")
+}
+
+// deliveries are the answers of sign-ins that are being worked on. A browser may
+// deliver one answer twice at one instant: both deliveries then get what the one
+// of them leads to, because the answer works only once. The zero value is ready
+// for use.
+type deliveries struct {
+	mu    sync.Mutex
+	going map[[sha256.Size]byte]*delivery
+}
+
+// delivery is an answer that is being worked on. Its other fields may be read
+// once done is closed.
+type delivery struct {
+	done   chan struct{}
+	by     *request
+	result *Result
+	err    error
+}
+
+// deliveryWait is how long a delivery waits for another one of the same answer.
+const deliveryWait = 10 * time.Second
+
+// join performs a delivery, or waits for the one that is going on with the same
+// key, and takes over what it led to.
+func (d *deliveries) join(ctx context.Context, r *request, key [sha256.Size]byte, perform func() (*Result, error)) (*Result, error) {
+	d.mu.Lock()
+	first := d.going[key]
+	if first == nil {
+		if d.going == nil {
+			d.going = map[[sha256.Size]byte]*delivery{}
+		}
+		mine := &delivery{done: make(chan struct{}), by: r}
+		d.going[key] = mine
+		d.mu.Unlock()
+		defer func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			delete(d.going, key)
+			close(mine.done)
+		}()
+		mine.result, mine.err = perform()
+		return mine.result, mine.err
+	}
+	d.mu.Unlock()
+	timer := time.NewTimer(deliveryWait)
+	defer timer.Stop()
+	select {
+	case <-first.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		return perform()
+	}
+	r.pending, r.callbackURL, r.attempt = slices.Clone(first.by.pending), first.by.callbackURL, first.by.attempt
+	if first.result == nil {
+		return nil, cmp.Or(first.err, error(&Error{Type: ErrAuth, Message: "the delivery of the same answer panicked"}))
+	}
+	same := *first.result
+	return &same, nil
+}
+
+// deliveryKey is the same for two requests only if they bring the same answer
+// from one browser: marked says that a secret which no other browser has is among
+// their cookies. It is false for other requests.
+func (r *request) deliveryKey(p Provider, marked bool) (key [sha256.Size]byte, ok bool) {
+	if r.action != ActionCallback || r.head || r.trusted || !marked || p == nil || p.kind() == TypeCredentials {
+		return key, false
+	}
+	cookies := slices.Clone(r.cookies)
+	slices.SortStableFunc(cookies, func(a, b jwt.Cookie) int { return strings.Compare(a.Name, b.Name) })
+	h := sha256.New()
+	for _, text := range []string{r.method, r.target, string(r.body.Raw), strconv.FormatBool(r.wantsJSON())} {
+		_, _ = fmt.Fprintf(h, "%q ", text)
+	}
+	for _, c := range cookies {
+		_, _ = fmt.Fprintf(h, "%q=%q ", c.Name, c.Value)
+	}
+	return [sha256.Size]byte(h.Sum(nil)), true
 }

@@ -6,7 +6,9 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,6 +77,110 @@ func TestAnswerThatComesTwice(t *testing.T) {
 			b.wantTryAgain(b.get(callback(answer)), "InvalidCheck", "")
 			if n := s.idp.count("/token"); n != used+1 {
 				t.Errorf("the token endpoint was asked %d times, want %d", n, used+1)
+			}
+		})
+	}
+}
+
+// deliver sends one request n times at one instant with the cookies that the
+// browser has now, and returns the responses.
+func (b *browser) deliver(n int, send func(b *browser) *reply) []*reply {
+	replies := make([]*reply, n)
+	var group sync.WaitGroup
+	for i := range replies {
+		copied := newBrowser(b.t, b.h)
+		maps.Copy(copied.cookies, b.cookies)
+		group.Go(func() { replies[i] = send(copied) })
+	}
+	group.Wait()
+	return replies
+}
+
+// TestAnswersAtOneInstant: a browser delivers one answer several times before the
+// first response has come. Whichever response it shows, the person is signed in
+// once. Somebody else with the same answer gets nothing of it.
+func TestAnswersAtOneInstant(t *testing.T) {
+	for name, change := range map[string]func(c *auth.Config, o *auth.OAuth){
+		"database": func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyDatabase },
+		"tokens":   func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyJWT },
+		"no state": func(_ *auth.Config, o *auth.OAuth) { o.Checks = []auth.Check{auth.CheckPKCE} },
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			now := newClock()
+			s := newSiteWith(t, newBubbleIDP(t, now.Now), now, func(p *idp, c *auth.Config, o *auth.OAuth) {
+				change(c, o)
+				p.endpoints["/token"] = func(w http.ResponseWriter, r *http.Request) { // slow
+					time.Sleep(time.Second)
+					p.serveToken(w, r)
+				}
+			})
+			b, eve := newBrowser(t, s), newBrowser(t, s)
+			answer := callback(s.idp.authorize(t, b.post("/auth/signin/idp", "callbackUrl", "/inbox").location()))
+			eve.csrf()
+			var group sync.WaitGroup
+			group.Go(func() {
+				time.Sleep(time.Second / 2)
+				eve.wantTryAgain(eve.get(answer), "InvalidCheck", "")
+			})
+			for _, r := range b.deliver(3, func(b *browser) *reply { return b.get(answer) }) {
+				r.wantLocation(t, origin+"/inbox")
+				got := newBrowser(t, s)
+				for _, c := range r.Cookies() {
+					got.cookies[c.Name] = c
+				}
+				got.wantSession("ada@example.com")
+			}
+			group.Wait()
+			eve.wantNoSession()
+			if n := s.idp.count("/token"); n != 1 {
+				t.Errorf("the token endpoint was asked %d times, want once", n)
+			}
+			if c := s.store; c.sessions != nil && len(c.sessions) > 1 {
+				t.Errorf("%d sessions are stored", len(c.sessions))
+			}
+		})
+	}
+}
+
+// TestLinksAtOneInstant: the same with a mail link, and where the first delivery
+// fails or takes too long.
+func TestLinksAtOneInstant(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes         time.Duration
+		denies        bool
+		first, second string
+	}{
+		"works":  {time.Second, false, origin + "/inbox", origin + "/inbox"},
+		"denied": {time.Second, true, origin + "/auth/error?error=AccessDenied", origin + "/auth/error?error=AccessDenied"},
+		"slow":   {20 * time.Second, false, origin + "/inbox", origin + "/auth/error?error=Verification"},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			asked := 0
+			h, _, box := mailSite(t, func(config *auth.Config) {
+				config.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
+					if p.VerificationRequest {
+						return auth.Allow(), nil
+					}
+					asked++
+					time.Sleep(c.takes)
+					if c.denies {
+						return auth.Deny(), nil
+					}
+					return auth.Allow(), nil
+				}
+			})
+			b := newBrowser(t, h)
+			b.post("/auth/signin/email", "email", "ada@example.com", "callbackUrl", "/inbox")
+			link := box.last(t)
+			var got []string
+			for _, r := range b.deliver(2, func(b *browser) *reply { return b.get(link) }) {
+				got = append(got, r.location())
+			}
+			slices.Sort(got)
+			want := []string{c.first, c.second}
+			slices.Sort(want)
+			if !slices.Equal(got, want) || asked != 1 {
+				t.Errorf("got %q, and the callback was called %d times", got, asked)
 			}
 		})
 	}

@@ -22,6 +22,8 @@ type shared struct {
 	keys *jwt.Keys
 	// logins holds the accounts that are signing in.
 	logins keyedLock
+	// deliveries are the answers of sign-ins that are being worked on.
+	deliveries deliveries
 
 	mu sync.Mutex
 	// issuers hold the metadata and keys of providers.

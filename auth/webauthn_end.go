@@ -54,14 +54,14 @@ func (e *engine) callbackWebAuthn(ctx context.Context, r *request, p *WebAuthn) 
 		return nil, passkeyError(codeUnreadable, "the field data is not the answer of an authenticator", err)
 	}
 	r.attempt = "ceremony " + p.id() + " " + answer.Challenge
-	ceremony, want, err := e.resumeCeremony(ctx, r, p, action, answer)
-	if err != nil {
-		return nil, err
-	}
 	// The challenge is spent now: the sign-in must be finished even if the client
 	// goes away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
+	ceremony, want, err := e.resumeCeremony(ctx, r, p, action, answer)
+	if err != nil {
+		return nil, err
+	}
 	if action == began.Register {
 		return e.registerPasskey(ctx, r, p, ceremony, answer, want)
 	}

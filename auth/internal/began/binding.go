@@ -53,6 +53,12 @@ func (b *Browser) csrfMark() string {
 	return b.CSRF.CSRFToken(b.Jar.Get(spec.Name))
 }
 
+// HasMark reports whether the cookies of the browser contain a secret that no
+// other browser has.
+func (b *Browser) HasMark() bool {
+	return b.csrfMark() != "" || len(b.Jar.Get(b.markCookie().Name)) == markLength
+}
+
 // Bind returns the claims that bind something to this browser and to a user,
 // whose ID is empty if nobody is signed in. Server is empty without OAuth. A
 // browser without a mark gets one: keep is then the cookie that keeps it.
