@@ -95,11 +95,7 @@ func wholePath(r *http.Request) string {
 func (h *Handler) Fail(w http.ResponseWriter, hr *http.Request, err error) {
 	e := h.engine
 	if t, ours := typeOf(err); ours && t == ErrMissingCSRF {
-		result := Result{Status: http.StatusForbidden, Header: uncachedJSONHeader(), Body: []byte(`{"message":"The request does not come from this site."}`)}
-		if !AsksForJSON(hr) {
-			result.Header["Content-Type"], result.Body = []string{"text/plain; charset=utf-8"}, []byte("The request does not come from this site.\n")
-		}
-		result.Send(w)
+		e.look.refuse(w, hr, http.StatusForbidden)
 		return
 	}
 	location := e.errorURL(e.newRequest(hr, ActionSignIn), err)

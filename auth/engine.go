@@ -198,8 +198,14 @@ func (e *engine) prepare(hr *http.Request) (*request, *Result, error) {
 		if body, ok := errors.AsType[*wire.BodyError](err); ok && body.TooLarge {
 			result.Status = http.StatusRequestEntityTooLarge
 		}
-		if _, ok := errors.AsType[notAllowed](err); ok {
+		_, method := errors.AsType[notAllowed](err)
+		if method {
 			result.Status, result.Body = http.StatusMethodNotAllowed, []byte(`"Method not allowed."`)
+		}
+		if asksForPage(hr) {
+			result = e.look.refused(result.Status)
+		}
+		if method {
 			result.Header["Allow"] = []string{"GET, HEAD, POST"}
 		}
 		return nil, result, nil

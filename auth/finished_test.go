@@ -135,7 +135,7 @@ func TestAnswersAtOneInstant(t *testing.T) {
 			if n := s.idp.count("/token"); n != 1 {
 				t.Errorf("the token endpoint was asked %d times, want once", n)
 			}
-			if c := s.store; c.sessions != nil && len(c.sessions) > 1 {
+			if c := s.store; len(c.sessions) > 1 {
 				t.Errorf("%d sessions are stored", len(c.sessions))
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 )
 
@@ -174,16 +175,16 @@ func (p *Credentials) typedName(form Form) string {
 }
 
 // tooManyAttempts is the result for a sign-in that Config.Limit refused.
-func tooManyAttempts(hr *http.Request, err error) *Result {
+func (l looks) tooManyAttempts(hr *http.Request, err error, signIn string) *Result {
 	after := defaultRetryAfter
 	if t, ok := errors.AsType[*TooManyAttempts](err); ok && t.RetryAfter > 0 {
 		after = t.RetryAfter
 	}
-	const message = "There were too many attempts. Try again later."
-	result := &Result{Status: http.StatusTooManyRequests, Header: uncachedJSONHeader(), Body: []byte(`{"message":"` + message + `"}`)}
+	result := &Result{Header: uncachedJSONHeader(), Body: []byte(`{"message":"There were too many attempts. Try again later."}`)}
 	if !AsksForJSON(hr) {
-		result.Header["Content-Type"], result.Body = []string{"text/plain; charset=utf-8"}, []byte(message+"\n")
+		result = privatePage(pages.Refused{Look: l(), Status: http.StatusTooManyRequests, SignInURL: signIn}.Render(), 0)
 	}
+	result.Status = http.StatusTooManyRequests
 	result.Header["Retry-After"] = []string{strconv.FormatInt(int64(math.Ceil(after.Seconds())), 10)}
 	return result
 }

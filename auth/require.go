@@ -136,7 +136,21 @@ func AsksForJSON(r *http.Request) bool {
 	if len(r.Header["X-Auth-Return-Redirect"]) > 0 {
 		return true
 	}
-	json, html := 0.0, 0.0
+	if json, html := preferences(r); json > 0 || html > 0 {
+		return json > html
+	}
+	return r.Header.Get("Sec-Fetch-Dest") == "empty" || r.Header.Get("X-Requested-With") == "XMLHttpRequest"
+}
+
+// asksForPage reports whether the Accept header of a request prefers HTML, as
+// that of a browser that opens a page does.
+func asksForPage(r *http.Request) bool {
+	_, html := preferences(r)
+	return html > 0 && !AsksForJSON(r)
+}
+
+// preferences are the qualities of JSON and of HTML in the Accept header.
+func preferences(r *http.Request) (json, html float64) {
 	for _, header := range r.Header["Accept"] {
 		for part := range strings.SplitSeq(header, ",") {
 			kind, quality := mediaRange(part)
@@ -148,10 +162,7 @@ func AsksForJSON(r *http.Request) bool {
 			}
 		}
 	}
-	if json > 0 || html > 0 {
-		return json > html
-	}
-	return r.Header.Get("Sec-Fetch-Dest") == "empty" || r.Header.Get("X-Requested-With") == "XMLHttpRequest"
+	return json, html
 }
 
 // mediaRange parses one media range of an Accept header (RFC 9110 section

@@ -132,7 +132,7 @@ func (e *engine) failed(r *request, err error) *Result {
 		return &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte("null")}
 	}
 	if errors.Is(err, ErrTooManyAttempts) {
-		return tooManyAttempts(r.http, err)
+		return e.look.tooManyAttempts(r.http, err, e.signInURL(r))
 	}
 	result := &Result{Location: e.errorURL(r, err)}
 	if storeFailed(err) {
@@ -174,6 +174,26 @@ func unavailablePage(look *pages.Look) *Result {
 	result := privatePage(page.Render(), page.Status())
 	result.Header["Retry-After"] = []string{"5"}
 	return result
+}
+
+// refused is a page for a request that is refused with a status.
+func (l looks) refused(status int) *Result {
+	return privatePage(pages.Refused{Look: l(), Status: status}.Render(), status)
+}
+
+// Refuse answers a request that is refused with a status: with a page in the look
+// of the pages without a theme, or with an object whose member message says so.
+func Refuse(w http.ResponseWriter, r *http.Request, status int) { plainLook().refuse(w, r, status) }
+
+func (l looks) refuse(w http.ResponseWriter, r *http.Request, status int) {
+	if !AsksForJSON(r) {
+		l.refused(status).Send(w)
+		return
+	}
+	body, _ := wire.JSON(struct { // text always encodes
+		Message string `json:"message"`
+	}{pages.Refused{Status: status}.Text()})
+	(&Result{Status: status, Header: uncachedJSONHeader(), Body: body}).Send(w)
 }
 
 // kept are the cookies that are sent although a request failed: those that
@@ -246,6 +266,9 @@ func (e *engine) misconfigured(r *request) *Result {
 	case ActionSignIn, ActionSignOut, ActionError, ActionVerifyRequest:
 	default:
 		page = false
+	}
+	if !page && asksForPage(r.http) {
+		return e.look.refused(http.StatusInternalServerError)
 	}
 	if !page {
 		const body = `{"message":"There was a problem with the server configuration. Check the server logs for more information."}`

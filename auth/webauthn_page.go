@@ -27,7 +27,7 @@ func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 	switch {
 	case err != nil:
 		e.logError(ctx, err)
-		Unavailable(w, hr)
+		e.look.unavailable(w, hr)
 		return
 	case current.record == nil:
 		h.SendToSignIn(w, hr)
@@ -47,18 +47,18 @@ func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 	case http.MethodGet, http.MethodHead:
 	case http.MethodPost:
 		if status = e.changePasskey(ctx, r, current.id(), &page); status == http.StatusForbidden {
-			http.Error(w, "The form does not come from this site. Go back, reload the page, and try again.", status)
+			e.look.refuse(w, hr, status)
 			return
 		}
 	default:
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		http.Error(w, "only GET and POST are supported", http.StatusMethodNotAllowed)
+		e.look.refuse(w, hr, http.StatusMethodNotAllowed)
 		return
 	}
 	list, err := passkeysOf(ctx, e.store, current.id())
 	if err != nil {
 		e.logError(ctx, err)
-		Unavailable(w, hr)
+		e.look.unavailable(w, hr)
 		return
 	}
 	for _, p := range list {
@@ -66,7 +66,7 @@ func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 	}
 	if page.CSRFToken, err = h.CSRFToken(w, hr); err != nil {
 		e.logError(ctx, err)
-		Unavailable(w, hr)
+		e.look.unavailable(w, hr)
 		return
 	}
 	result := html(page.Render(), status)

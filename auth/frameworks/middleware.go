@@ -58,8 +58,7 @@ func (m *Middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s, err := m.mounted(r)
 	if err != nil {
 		s.log.LogAttrs(r.Context(), slog.LevelError, "auth: the routes can't be served", slog.Any("error", err))
-		w.Header().Set("Cache-Control", "no-store")
-		http.Error(w, "There was a problem with the server configuration. Check the server logs for more information.", http.StatusInternalServerError)
+		auth.Refuse(w, r, http.StatusInternalServerError)
 		return
 	}
 	s.serve(w, r)

@@ -113,7 +113,7 @@ func (s *site) protect(paths *paths, next http.Handler, refuse func(*auth.Handle
 	private := auth.Private(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ambiguous(r.RequestURI) {
-			http.Error(w, "Bad request.", http.StatusBadRequest)
+			auth.Refuse(w, r, http.StatusBadRequest)
 			return
 		}
 		if !paths.match(r.URL.Path) && !paths.match(wholePath(r)) {
