@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"time"
+
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -78,6 +80,14 @@ func (c *Context) Session(userID string) adapter.Session {
 	return s
 }
 
+// SessionUntil creates a session of the user that expires at the instant.
+func SessionUntil(c *Context, userID string, expires time.Time) adapter.Session {
+	s := c.NewSession(userID)
+	s.Expires = expires
+	c.CreateSession(s)
+	return s
+}
+
 func (c *Context) GetSession(token string) *adapter.SessionAndUser {
 	return Of[*adapter.SessionAndUser](c, GetSessionAndUser(token))
 }
@@ -140,6 +150,12 @@ func SomeUsers(c *Context, n int) []*adapter.User {
 func RawUser(c *Context) *adapter.User {
 	u, err := c.Raw.CreateUser(c.Ctx, c.NewUser())
 	return MustRecord(c, "CreateUser", u, err)
+}
+
+// StoreRaw makes a call that creates a record, without the observer.
+func StoreRaw(c *Context, create Call) {
+	got, err := create.Do(c.Ctx, c.Raw)
+	Must(c, create.Method, got, err)
 }
 
 // Used reports a breach unless the token can be used.

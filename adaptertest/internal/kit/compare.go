@@ -72,3 +72,32 @@ next:
 		c.Errorf("%s: %s is not expected", what, diff.Show(g))
 	}
 }
+
+// Sees compares what a lookup finds with the wanted record or list, if the adapter has the
+// lookup. Without a wanted record the lookup must find nothing.
+func Sees(c *Context, what string, lookup Call, want any) {
+	if !c.Works(lookup.Method) {
+		return
+	}
+	got := Of[any](c, lookup)
+	switch want := want.(type) {
+	case nil:
+		c.Absent(what, got, nil)
+	case []adapter.Authenticator:
+		c.SameAuthenticators(what, got.([]adapter.Authenticator), want)
+	default:
+		c.Same(what, got, want)
+	}
+}
+
+// FindsNothing reports a breach unless the call succeeds and finds no record.
+func FindsNothing(c *Context, what string, call Call) {
+	got, err := call.Do(c.Ctx, c.Adapter)
+	c.Absent(what, got, err)
+}
+
+// IsRefused reports a breach unless the call fails.
+func IsRefused(c *Context, what string, call Call) {
+	got, err := call.Do(c.Ctx, c.Adapter)
+	c.Fails(what, got, err)
+}

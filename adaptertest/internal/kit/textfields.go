@@ -57,8 +57,7 @@ var TextFields = []TextField{
 	userTextField("User.Image", func(u *adapter.User, s string) { u.Image = &s }),
 	{Name: "User.Email", Key: true, Alone: true, Address: true, Methods: []string{"CreateUser", "GetUserByEmail"},
 		Put: func(c *Context, _, s string) (*Stored, error) {
-			u := c.NewUser()
-			u.Email = s + ExampleDomain
+			u := UserAt(c, s+ExampleDomain)
 			got, err := c.Adapter.CreateUser(c.Ctx, u)
 			if err != nil || got == nil {
 				return nil, err
@@ -164,8 +163,7 @@ func AssignsIDs(c *Context) bool {
 	if c.Harness().Declarations.AssignsIDs {
 		return true
 	}
-	u := c.NewUser()
-	u.ID = c.ID()
+	u := UserWithID(c)
 	got, err := c.Adapter.CreateUser(c.Ctx, u)
 	return err == nil && got != nil && got.ID != u.ID
 }

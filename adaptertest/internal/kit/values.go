@@ -94,6 +94,20 @@ func (c *Context) NewUser() adapter.User {
 	}
 }
 
+// UserAt returns a new user with the address.
+func UserAt(c *Context, email string) adapter.User {
+	u := c.NewUser()
+	u.Email = email
+	return u
+}
+
+// UserWithID returns a new user with an ID.
+func UserWithID(c *Context) adapter.User {
+	u := c.NewUser()
+	u.ID = c.ID()
+	return u
+}
+
 var AccountTypes = []adapter.AccountType{adapter.AccountOAuth, adapter.AccountOIDC, adapter.AccountEmail, adapter.AccountWebAuthn}
 
 // NewAccount returns an account of the user with every field set.

@@ -153,8 +153,7 @@ func Conflicts(c *Context) (all []Conflict) {
 	}
 	if c.Stores(UserRecord) && c.Works("GetUserByEmail") {
 		a, b := c.User(), c.User()
-		twin := c.NewUser()
-		twin.Email = a.Email
+		twin := UserAt(c, a.Email)
 		add("a taken e-mail address", CreateUser(twin), func() string {
 			twin.ID = c.GetUserByEmail(twin.Email).ID
 			return Without(c, "GetUserByEmail", c.GetUserByEmail(twin.Email), &twin)

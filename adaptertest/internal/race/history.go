@@ -195,8 +195,7 @@ var historyKinds = []kindOfHistory{
 	{"authenticator counter", []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"},
 		func(c *kit.Context, m *model.Model) func(*rand.Rand) kit.Call {
 			w := c.NewAuthenticator(usersIn(c, m, 1)[0].ID)
-			_, err := c.Raw.CreateAuthenticator(c.Ctx, w)
-			kit.Must(c, "CreateAuthenticator", &w, err)
+			kit.StoreRaw(c, kit.CreateAuthenticator(w))
 			m.Authenticators[w.CredentialID] = w
 			next := w.Counter
 			return func(r *rand.Rand) kit.Call {

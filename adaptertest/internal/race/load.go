@@ -106,8 +106,7 @@ func (p *pass) unlike(k kit.Call, want any) string {
 
 // Alone creates a user and calls every method for it, until the given time.
 func Alone(c *kit.Context, a adapter.Adapter, until time.Time) error {
-	user := c.NewUser()
-	user.ID = c.ID()
+	user := kit.UserWithID(c)
 	if c.Works("CreateUser") {
 		u, err := a.CreateUser(c.Ctx, user)
 		if err != nil || u == nil {

@@ -36,8 +36,7 @@ func newContest(c *kit.Context, moves bool) *contest {
 	twin := c.NewAuthenticator(k.User.ID)
 	twin.ProviderAccountID = k.Authenticator.ProviderAccountID
 	if kit.Connects(c) {
-		_, err := c.Raw.CreateAuthenticator(c.Ctx, twin)
-		kit.Must(c, "CreateAuthenticator", &twin, err)
+		kit.StoreRaw(c, kit.CreateAuthenticator(twin))
 		k.Authenticators = append(k.Authenticators, twin)
 	}
 	return k

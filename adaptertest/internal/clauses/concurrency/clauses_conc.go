@@ -147,8 +147,7 @@ var concClauses = []kit.Check{
 		user := c.User()
 		race.Run(c, 4, func(n, _ int) race.Case {
 			s := c.NewSession(user.ID)
-			_, err := c.Raw.CreateSession(c.Ctx, s)
-			kit.Must(c, "CreateSession", &s, err)
+			kit.StoreRaw(c, kit.CreateSession(s))
 			var k race.Case
 			for i := range n {
 				if i%2 == 0 {
@@ -237,9 +236,7 @@ var concClauses = []kit.Check{
 				if i%2 == 0 {
 					k.Calls = append(k.Calls, kit.UpdateUser(adapter.UserUpdate{ID: users[i/2].ID, Email: adapter.To(email)}))
 				} else {
-					u := c.NewUser()
-					u.Email = email
-					k.Calls = append(k.Calls, kit.CreateUser(u))
+					k.Calls = append(k.Calls, kit.CreateUser(kit.UserAt(c, email)))
 				}
 			}
 			k.Verify = func(h []race.Operation) error { return oneHolder(c, email, users, h) }
@@ -328,8 +325,7 @@ var concClauses = []kit.Check{
 		users := kit.SomeUsers(c, 2)
 		race.Run(c, 4, func(n, round int) race.Case {
 			account := c.NewAccount(users[0].ID)
-			_, err := c.Raw.LinkAccount(c.Ctx, account)
-			kit.Must(c, "LinkAccount", &account, err)
+			kit.StoreRaw(c, kit.LinkAccount(account))
 			var k race.Case
 			for i := range n {
 				if i%2 == 0 {
@@ -795,8 +791,7 @@ func hasCredential(list []adapter.Authenticator, id string) bool {
 func raceForToken(c *kit.Context, judge func(t adapter.VerificationToken, h []race.Operation) error) {
 	race.Run(c, kit.Racers, func(n, _ int) race.Case {
 		t := c.NewToken()
-		_, err := c.Raw.CreateVerificationToken(c.Ctx, t)
-		kit.Must(c, "CreateVerificationToken", &t, err)
+		kit.StoreRaw(c, kit.CreateVerificationToken(t))
 		k := race.Case{Exact: true, Verify: func(h []race.Operation) error { return judge(t, h) }}
 		for range n {
 			k.Calls = append(k.Calls, kit.UseVerificationToken(t.Key()))
@@ -938,8 +933,7 @@ func oneHolder(c *kit.Context, email string, users []*adapter.User, h []race.Ope
 
 // arrangeDeletion lets calls that give a user a record race with the user's deletion.
 func arrangeDeletion(c *kit.Context, n, round int, kinds []func(id string, look *kit.Keys) kit.Call) race.Case {
-	user := c.NewUser()
-	user.ID = c.ID()
+	user := kit.UserWithID(c)
 	stored, err := c.Raw.CreateUser(c.Ctx, user)
 	id := kit.MustRecord(c, "CreateUser", stored, err).ID
 	look := kit.Keys{Users: []string{id}, Emails: []string{user.Email}}
@@ -980,8 +974,7 @@ func movesTo(c *kit.Context) func(id string, look *kit.Keys) kit.Call {
 	from := kit.RawUser(c).ID
 	return func(id string, look *kit.Keys) kit.Call {
 		s := c.NewSession(from)
-		_, err := c.Raw.CreateSession(c.Ctx, s)
-		kit.Must(c, "CreateSession", &s, err)
+		kit.StoreRaw(c, kit.CreateSession(s))
 		look.Add(kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
 		return kit.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(id)})
 	}

@@ -309,8 +309,7 @@ func twoStoresShareNothing(c *kit.Context) {
 	})
 	// The same keys in both.
 	for _, a := range []adapter.Adapter{c.Adapter, second} {
-		v := c.NewUser()
-		v.Email = "same-" + u.Email
+		v := kit.UserAt(c, "same-"+u.Email)
 		created, err := a.CreateUser(c.Ctx, v)
 		if err != nil || created == nil {
 			c.Errorf("CreateUser with an address that is taken in another store: %v", err)

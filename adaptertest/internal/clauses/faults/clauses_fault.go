@@ -281,15 +281,9 @@ func deletionCompletes(c *kit.Context, x faulted.Case) {
 		Sessions: []string{k.Session.SessionToken}, Credentials: []string{k.Authenticator.CredentialID},
 	}
 	if !c.Works("GetUser") || c.GetUser(k.User.ID) == nil {
-		if c.Works("GetUserByEmail") {
-			c.Absent(fmt.Sprintf("%s: the vanished user, by e-mail", x), c.GetUserByEmail(k.User.Email), nil)
-		}
-		if c.Works("GetUserByAccount") {
-			c.Absent(fmt.Sprintf("%s: the vanished user, by account", x), c.GetUserByAccount(k.Account.Key()), nil)
-		}
-		if c.Works("GetSessionAndUser") {
-			c.Absent(fmt.Sprintf("%s: the vanished user's session", x), c.GetSession(k.Session.SessionToken), nil)
-		}
+		kit.Sees(c, fmt.Sprintf("%s: the vanished user, by e-mail", x), kit.GetUserByEmail(k.User.Email), nil)
+		kit.Sees(c, fmt.Sprintf("%s: the vanished user, by account", x), kit.GetUserByAccount(k.Account.Key()), nil)
+		kit.Sees(c, fmt.Sprintf("%s: the vanished user's session", x), kit.GetSessionAndUser(k.Session.SessionToken), nil)
 	} else if x.Err == nil {
 		c.Errorf("%s: but the user exists", x)
 	}

@@ -36,9 +36,7 @@ func usersOfOthers(c *kit.Context) {
 		byEmail, err := c.Adapter.GetUserByEmail(c.Ctx, f.User.Email)
 		found("GetUserByEmail", byEmail, err)
 		if err == nil {
-			second := c.NewUser()
-			second.Email = f.User.Email
-			if made, err := c.Adapter.CreateUser(c.Ctx, second); err == nil {
+			if made, err := c.Adapter.CreateUser(c.Ctx, kit.UserAt(c, f.User.Email)); err == nil {
 				c.Errorf("%s: CreateUser made %s with the address of the product's user %q", f.Name, shown(made), f.User.ID)
 			}
 		}

@@ -60,8 +60,7 @@ var flowClauses = []kit.Check{
 		if who := v.SignedInAs(); who != "" {
 			c.Errorf("a session that has expired still signs in %q", who)
 		}
-		got, err := c.Adapter.GetSessionAndUser(c.Ctx, token)
-		c.Absent("the record of the expired session after it was met", got, err)
+		kit.FindsNothing(c, "the record of the expired session after it was met", kit.GetSessionAndUser(token))
 	}},
 	{ID: "FLOW-03", Words: "session-is-extended-once-per-update-age", Requires: flowMethods, Test: func(c *kit.Context) {
 		s := newSite(c)
@@ -100,8 +99,7 @@ var flowClauses = []kit.Check{
 		elsewhere.Open(elsewhere.askForLink(email))
 		token, kept := v.SessionToken(), v.Cookies()
 		v.SignOut()
-		got, err := c.Adapter.GetSessionAndUser(c.Ctx, token)
-		c.Absent("the session after sign-out", got, err)
+		kit.FindsNothing(c, "the session after sign-out", kit.GetSessionAndUser(token))
 		v.Restore(kept)
 		if who := v.SignedInAs(); who != "" {
 			c.Errorf("the cookie of a session that was signed out signs in %q", who)

@@ -112,9 +112,7 @@ var expClauses = []kit.Check{
 		if len(live.Sessions) > 0 && c.Works("UpdateSession") {
 			owner := live.Sessions[0].UserID
 			for _, from := range []time.Duration{150 * time.Millisecond, time.Hour} {
-				s := c.NewSession(owner)
-				s.Expires = c.Now().Add(from).UTC()
-				c.CreateSession(s)
+				s := kit.SessionUntil(c, owner, c.Now().Add(from).UTC())
 				s.Expires = c.Instant(2 * time.Hour)
 				c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
 				live.Sessions = append(live.Sessions, s)
@@ -291,9 +289,7 @@ func manyExpired(c *kit.Context, n int) *kit.Records {
 	kit.Populate(c, n, func(i int) {
 		e := newExpiring(c, -time.Duration(i+1)*time.Minute)
 		if len(e.Sessions) > 0 && i%10 == 0 && c.Works("UpdateSession") { // live, until it was shortened
-			s := c.NewSession(e.Sessions[0].UserID)
-			s.Expires = c.Instant(time.Duration(i+1) * time.Hour)
-			c.CreateSession(s)
+			s := kit.SessionUntil(c, e.Sessions[0].UserID, c.Instant(time.Duration(i+1)*time.Hour))
 			s.Expires = e.Sessions[0].Expires
 			if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}); err != nil {
 				c.Errorf("UpdateSession to an expiry in the past: %v", err)
@@ -860,9 +856,7 @@ func cleanUpGoesByTheInstantGiven(c *kit.Context) {
 		return exists || !known && c.GetSession(s.SessionToken) != nil
 	}
 	session := func(expires time.Time) adapter.Session {
-		s := c.NewSession(owner)
-		s.Expires = expires
-		c.CreateSession(s)
+		s := kit.SessionUntil(c, owner, expires)
 		return s
 	}
 	// The instants have fractions of a second, and what expires a step after one
@@ -918,9 +912,7 @@ func cleansUpInSteps(c *kit.Context) {
 	for _, i := range c.Rand.Perm(steps) {                 // not in the order in which they expire
 		expires := start.Add(time.Duration(i) * time.Hour)
 		if x := what[i]; x < 3 || x == steps-1 {
-			s := c.NewSession(owner)
-			s.Expires = expires
-			c.CreateSession(s)
+			s := kit.SessionUntil(c, owner, expires)
 			due[i].Sessions = []adapter.Session{s}
 		}
 		if x := what[i]; (x == 0 || x == 3 || x == steps-2) && c.Stores(kit.VerificationTokenRecord) {

@@ -54,17 +54,11 @@ var volClauses = []kit.Check{
 		among := func(method string) string { return fmt.Sprintf("%s among %d", method, n) }
 		lookUp(c, n, func(i int) {
 			u := users[i]
-			if c.Works("GetUser") {
-				c.Same(among("GetUser"), c.GetUser(u.ID), u)
-			}
-			if c.Works("GetUserByEmail") {
-				c.Same(among("GetUserByEmail"), c.GetUserByEmail(u.Email), u)
-			}
+			kit.Sees(c, among("GetUser"), kit.GetUser(u.ID), u)
+			kit.Sees(c, among("GetUserByEmail"), kit.GetUserByEmail(u.Email), u)
 			if linked {
 				c.Same(among("GetUserByAccount"), c.GetUserByAccount(accounts[i].Key()), u)
-				if c.Works("GetAccount") {
-					c.Same(among("GetAccount"), c.GetAccount(accounts[i].Key()), &accounts[i])
-				}
+				kit.Sees(c, among("GetAccount"), kit.GetAccountByKey(accounts[i].Key()), &accounts[i])
 			}
 		})
 	}},

@@ -25,9 +25,7 @@ var aeditClauses = []kit.Check{
 		mine := []adapter.Authenticator{c.Authenticator(a), c.Authenticator(a), c.Authenticator(a)}
 		theirs := c.Authenticator(b)
 		list := func(what string) {
-			if c.Works("ListAuthenticatorsByUserID") {
-				c.SameAuthenticators("the list "+what, c.ListAuthenticators(a), mine)
-			}
+			kit.Sees(c, "the list "+what, kit.ListAuthenticatorsByUserID(a), mine)
 			c.Same("another user's authenticator "+what, c.GetAuthenticator(theirs.CredentialID), &theirs)
 		}
 		for _, x := range []struct{ user, credential string }{
@@ -35,8 +33,7 @@ var aeditClauses = []kit.Check{
 			{a, c.Unique("credential")}, {a, ""}, {a, mine[0].CredentialID + "x"}, {a, swapCase(mine[0].CredentialID)}, {a, "%"}, {"%", mine[0].CredentialID},
 		} {
 			for _, keepOne := range []bool{false, true} {
-				got, err := kit.DeleteAuthenticator(x.user, x.credential, keepOne).Do(c.Ctx, c.Adapter)
-				c.Absent(fmt.Sprintf("DeleteAuthenticator(%q, %q, %v)", x.user, x.credential, keepOne), got, err)
+				kit.FindsNothing(c, fmt.Sprintf("DeleteAuthenticator(%q, %q, %v)", x.user, x.credential, keepOne), kit.DeleteAuthenticator(x.user, x.credential, keepOne))
 			}
 		}
 		list("after deletions of what is not the user's own")
@@ -46,8 +43,7 @@ var aeditClauses = []kit.Check{
 			c.Same("what DeleteAuthenticator returned", kit.Of[*adapter.Authenticator](c, kit.DeleteAuthenticator(a, gone.CredentialID, false)), &gone)
 			c.Absent("GetAuthenticator after the deletion", c.GetAuthenticator(gone.CredentialID), nil)
 			kit.ReallyGone(c, "DeleteAuthenticator", kit.Record{Kind: kit.AuthenticatorRecord, Key: gone.CredentialID})
-			got, err := kit.DeleteAuthenticator(a, gone.CredentialID, false).Do(c.Ctx, c.Adapter)
-			c.Absent("DeleteAuthenticator once more", got, err)
+			kit.FindsNothing(c, "DeleteAuthenticator once more", kit.DeleteAuthenticator(a, gone.CredentialID, false))
 			list("after a deletion")
 			c.CreateAuthenticator(gone) // the ID is free
 			kit.Of[*adapter.Authenticator](c, kit.DeleteAuthenticator(a, gone.CredentialID, false))
@@ -82,13 +78,11 @@ var aeditClauses = []kit.Check{
 			linked := c.Works("LinkAccount") && round%2 == 1
 			for range n {
 				w := c.NewAuthenticator(user.ID)
-				_, err := c.Raw.CreateAuthenticator(c.Ctx, w)
-				kit.Must(c, "CreateAuthenticator", &w, err)
+				kit.StoreRaw(c, kit.CreateAuthenticator(w))
 				if linked { // each with the account that it is connected to
 					x := c.NewAccount(user.ID)
 					x.Type, x.ProviderAccountID = adapter.AccountWebAuthn, w.ProviderAccountID
-					_, err := c.Raw.LinkAccount(c.Ctx, x)
-					kit.Must(c, "LinkAccount", &x, err)
+					kit.StoreRaw(c, kit.LinkAccount(x))
 				}
 				k.Calls = append(k.Calls, kit.DeleteAuthenticator(user.ID, w.CredentialID, true))
 			}
@@ -152,16 +146,13 @@ var aeditClauses = []kit.Check{
 			touch(to, used) // which changes no field
 		}
 		c.Same("another authenticator of the user", c.GetAuthenticator(beside.CredentialID), &beside)
-		if c.Works("ListAuthenticatorsByUserID") {
-			c.SameAuthenticators("the list after the touches", c.ListAuthenticators(u), []adapter.Authenticator{w, beside})
-		}
+		kit.Sees(c, "the list after the touches", kit.ListAuthenticatorsByUserID(u), []adapter.Authenticator{w, beside})
 	}},
 	{ID: "AEDIT-08", Words: "other-counter-changes-nothing", Requires: touchMethods, Test: func(c *kit.Context) {
 		w := c.Authenticator(c.User().ID)
 		for _, from := range []int64{w.Counter - 1, w.Counter + 1, 0, -w.Counter, w.Counter + 1<<32, w.Counter + 1<<31, 1 << 53} {
 			for _, to := range []int64{w.Counter, w.Counter + 1, from + 1} {
-				got, err := kit.TouchAuthenticator(w.CredentialID, from, to, c.Instant(0)).Do(c.Ctx, c.Adapter)
-				c.Absent(fmt.Sprintf("TouchAuthenticator from %d, with %d stored", from, w.Counter), got, err)
+				kit.FindsNothing(c, fmt.Sprintf("TouchAuthenticator from %d, with %d stored", from, w.Counter), kit.TouchAuthenticator(w.CredentialID, from, to, c.Instant(0)))
 			}
 			c.Same("the authenticator after a touch from another counter", c.GetAuthenticator(w.CredentialID), &w)
 		}
@@ -183,9 +174,7 @@ var aeditClauses = []kit.Check{
 					c.Errorf("%s: the error does not match ErrNotFound: %v", what, err)
 				}
 			}
-			if c.Works("GetAuthenticator") {
-				c.Absent(fmt.Sprintf("GetAuthenticator(%q) after it", id), c.GetAuthenticator(id), nil)
-			}
+			kit.Sees(c, fmt.Sprintf("GetAuthenticator(%q) after it", id), kit.GetAuthenticator(id), nil)
 		}
 		c.Same("the authenticator beside", c.GetAuthenticator(w.CredentialID), &w)
 	}},
@@ -280,9 +269,7 @@ func connectedAccountEnds(c *kit.Context, keepOne bool) {
 	c.Same("an account that another authenticator is connected to", c.GetAccount(connected.Key()), &connected)
 	kit.Of[*adapter.Authenticator](c, kit.DeleteAuthenticator(a, w2.CredentialID, keepOne))
 	c.Absent("the account that the deleted authenticator was connected to", c.GetAccount(connected.Key()), nil)
-	if c.Works("GetUserByAccount") {
-		c.Absent("the user by that account", c.GetUserByAccount(connected.Key()), nil)
-	}
+	kit.Sees(c, "the user by that account", kit.GetUserByAccount(connected.Key()), nil)
 	kit.ReallyGone(c, "DeleteAuthenticator", kit.Record{Kind: kit.AccountRecord, Account: connected.Key()})
 	for _, x := range stays {
 		c.Same("an account that is not connected", c.GetAccount(x.Key()), &x)
@@ -438,8 +425,7 @@ func authenticatorNames(c *kit.Context) {
 		c.Same("GetAuthenticator after "+what, c.GetAuthenticator(w.CredentialID), &w)
 	}
 	for _, x := range []struct{ user, credential string }{{b, w.CredentialID}, {c.ID(), w.CredentialID}, {"", w.CredentialID}, {a, c.Unique("credential")}, {a, ""}, {a + "x", w.CredentialID}, {a, w.CredentialID + " "}, {a, swapCase(w.CredentialID)}} {
-		got, err := kit.RenameAuthenticator(x.user, x.credential, "x").Do(c.Ctx, c.Adapter)
-		c.Absent(fmt.Sprintf("RenameAuthenticator(%q, %q)", x.user, x.credential), got, err)
+		kit.FindsNothing(c, fmt.Sprintf("RenameAuthenticator(%q, %q)", x.user, x.credential), kit.RenameAuthenticator(x.user, x.credential, "x"))
 	}
 	c.Same("the authenticator after others tried to rename it", c.GetAuthenticator(w.CredentialID), &w)
 	c.Same("another authenticator of the user", c.GetAuthenticator(beside.CredentialID), &beside)
@@ -505,7 +491,5 @@ func backupFlags(c *kit.Context) {
 	}
 	c.Same("the authenticator after calls for others", c.GetAuthenticator(w.CredentialID), &w)
 	c.Same("another authenticator of the user", c.GetAuthenticator(beside.CredentialID), &beside)
-	if c.Works("ListAuthenticatorsByUserID") {
-		c.SameAuthenticators("the list", c.ListAuthenticators(u), []adapter.Authenticator{w, beside})
-	}
+	kit.Sees(c, "the list", kit.ListAuthenticatorsByUserID(u), []adapter.Authenticator{w, beside})
 }

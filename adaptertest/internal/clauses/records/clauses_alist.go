@@ -121,9 +121,7 @@ var alistClauses = []kit.Check{
 			}
 		}
 		c.Same("the account beside the absent ones", c.GetAccount(linked.Key()), &linked)
-		if c.Works("ListAccountsByUserID") {
-			c.Same("the list beside the absent ones", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(u)), []adapter.Account{linked})
-		}
+		kit.Sees(c, "the list beside the absent ones", kit.ListAccountsByUserID(u), []adapter.Account{linked})
 	}},
 	{ID: "ALIST-06", Words: "updates-of-different-fields-survive", Races: true, Requires: append(accountUpdateMethods, "GetAccount"), Test: func(c *kit.Context) {
 		x := c.Account(c.User().ID)
@@ -136,8 +134,7 @@ var alistClauses = []kit.Check{
 		users := kit.SomeUsers(c, 2)
 		race.Run(c, 4, func(n, round int) race.Case {
 			x := c.NewAccount(users[0].ID)
-			_, err := c.Raw.LinkAccount(c.Ctx, x)
-			kit.Must(c, "LinkAccount", &x, err)
+			kit.StoreRaw(c, kit.LinkAccount(x))
 			var k race.Case
 			for i := range n {
 				if i%2 == 0 {
@@ -205,9 +202,7 @@ func accountUpdates(c *kit.Context) {
 	long.AccessToken, long.IDToken = adapter.To(new(c.Secret("long")+longText(6000))), adapter.To(new(c.Secret("long")+longText(9000)))
 	update("tokens of 6,000 and 9,000 bytes", long)
 	c.Same("another account of the user", c.GetAccount(beside.Key()), &beside)
-	if c.Works("ListAccountsByUserID") {
-		c.Same("ListAccountsByUserID after the updates", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(u)), []adapter.Account{x, beside})
-	}
+	kit.Sees(c, "ListAccountsByUserID after the updates", kit.ListAccountsByUserID(u), []adapter.Account{x, beside})
 	if c.Stores(kit.SessionRecord) {
 		s := c.Session(u)
 		kit.Of[*adapter.Account](c, kit.UpdateAccount(kit.AccountUpdate(c, x.Key(), kit.AccountFields)))

@@ -42,8 +42,7 @@ var sessClauses = []kit.Check{
 		u := c.User()
 		c.Session(u.ID)
 		for _, token := range []string{c.Secret("session-ø"), u.ID, u.Email} {
-			got, err := c.Adapter.GetSessionAndUser(c.Ctx, token)
-			c.Absent("GetSessionAndUser of an unknown token", got, err)
+			kit.FindsNothing(c, "GetSessionAndUser of an unknown token", kit.GetSessionAndUser(token))
 		}
 	}},
 	{ID: "SESS-04", Words: "tokens-are-compared-byte-for-byte", Requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
@@ -90,8 +89,7 @@ var sessClauses = []kit.Check{
 			u := owners[what]
 			x := c.NewSession(u.ID)
 			x.SessionToken, x.Expires = s.SessionToken, c.Instant(5*time.Hour)
-			got, err := c.Adapter.CreateSession(c.Ctx, x)
-			c.Fails("CreateSession with a token in use, for "+what, got, err)
+			kit.IsRefused(c, "CreateSession with a token in use, for "+what, kit.CreateSession(x))
 			resolves(c, "the session whose token was offered for "+what, s, a)
 		}
 		if c.Works("DeleteUser") {
@@ -127,8 +125,7 @@ var sessClauses = []kit.Check{
 	{ID: "SESS-07", Words: "create-for-an-unknown-user-fails", Requires: []string{"CreateSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
 		for _, owner := range unknownOwners(c) {
 			s := c.NewSession(owner.ID)
-			got, err := c.Adapter.CreateSession(c.Ctx, s)
-			c.Fails("CreateSession for "+owner.what, got, err)
+			kit.IsRefused(c, "CreateSession for "+owner.what, kit.CreateSession(s))
 			c.Absent("GetSessionAndUser after a creation for "+owner.what, c.GetSession(s.SessionToken), nil)
 			if owner.mayCome {
 				createUserWithID(c, owner.ID)
@@ -205,11 +202,8 @@ var sessClauses = []kit.Check{
 		for _, what := range kit.SortedKeys(updates) {
 			update := updates[what]
 			update.SessionToken = c.Secret("session-ø")
-			got, err := c.Adapter.UpdateSession(c.Ctx, update)
-			c.Absent("UpdateSession of an unknown token with "+what, got, err)
-			if c.Works("GetSessionAndUser") {
-				c.Absent("GetSessionAndUser afterwards", c.GetSession(update.SessionToken), nil)
-			}
+			kit.FindsNothing(c, "UpdateSession of an unknown token with "+what, kit.UpdateSession(update))
+			kit.Sees(c, "GetSessionAndUser afterwards", kit.GetSessionAndUser(update.SessionToken), nil)
 		}
 		resolves(c, "the user's session", s, u)
 	}},
@@ -234,9 +228,7 @@ var sessClauses = []kit.Check{
 	{ID: "SESS-12", Words: "shortening-takes-effect", Requires: sessionUpdateMethods, Test: func(c *kit.Context) {
 		u := c.User()
 		for _, d := range []time.Duration{time.Hour, -time.Hour} {
-			s := c.NewSession(u.ID)
-			s.Expires = c.Instant(3 * time.Hour)
-			c.CreateSession(s)
+			s := kit.SessionUntil(c, u.ID, c.Instant(3*time.Hour))
 			s.Expires = c.Instant(d)
 			c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
 			if got := c.GetSession(s.SessionToken); got != nil {
@@ -358,9 +350,7 @@ var sessClauses = []kit.Check{
 			truthful("a session created expired", past)
 			truthful("a session created expired, read again", past)
 		}
-		short := c.NewSession(u.ID)
-		short.Expires = c.Now().Add(time.Second).UTC().Truncate(time.Millisecond)
-		c.CreateSession(short)
+		short := kit.SessionUntil(c, u.ID, c.Now().Add(time.Second).UTC().Truncate(time.Millisecond))
 		kit.Wait(c, short.Expires.Sub(c.Now())+50*time.Millisecond+c.Harness().Precision())
 		truthful("a session that has expired", short)
 		truthful("a session that has expired, read again", short)
@@ -384,8 +374,7 @@ var sessClauses = []kit.Check{
 		resolves(c, "the session before the user's deletion", s, u)
 		c.DeleteUser(u.ID)
 		for _, token := range []string{s.SessionToken, t.SessionToken} {
-			got, err := c.Adapter.GetSessionAndUser(c.Ctx, token)
-			c.Absent("GetSessionAndUser of a deleted user", got, err)
+			kit.FindsNothing(c, "GetSessionAndUser of a deleted user", kit.GetSessionAndUser(token))
 		}
 	}},
 	{ID: "SESS-23", Words: "session-may-move-to-another-user", Requires: sessionUpdateMethods, Test: func(c *kit.Context) {

@@ -126,16 +126,10 @@ func signedUp(c *kit.Context, s kit.Draft, withPasskey bool) {
 	var credentials []adapter.Authenticator
 	if withPasskey {
 		credentials = append(credentials, s.Authenticator)
-		if c.Works("GetAuthenticator") {
-			c.Same("GetAuthenticator after CreateUserWithAccount", c.GetAuthenticator(s.Authenticator.CredentialID), &s.Authenticator)
-		}
+		kit.Sees(c, "GetAuthenticator after CreateUserWithAccount", kit.GetAuthenticator(s.Authenticator.CredentialID), &s.Authenticator)
 	}
-	if c.Works("ListAuthenticatorsByUserID") {
-		c.SameAuthenticators("ListAuthenticatorsByUserID after CreateUserWithAccount", c.ListAuthenticators(got.ID), credentials)
-	}
-	if c.Works("ListAccountsByUserID") {
-		c.Same("ListAccountsByUserID after CreateUserWithAccount", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(got.ID)), []adapter.Account{s.Account})
-	}
+	kit.Sees(c, "ListAuthenticatorsByUserID after CreateUserWithAccount", kit.ListAuthenticatorsByUserID(got.ID), credentials)
+	kit.Sees(c, "ListAccountsByUserID after CreateUserWithAccount", kit.ListAccountsByUserID(got.ID), []adapter.Account{s.Account})
 }
 
 // nothingOfSignUp reports the records that a failed sign-up has left.

@@ -169,8 +169,7 @@ var slistClauses = []kit.Check{
 			var before []adapter.Session
 			for range 3 {
 				s := c.NewSession(user.ID)
-				_, err := c.Raw.CreateSession(c.Ctx, s)
-				kit.Must(c, "CreateSession", &s, err)
+				kit.StoreRaw(c, kit.CreateSession(s))
 				before = append(before, s)
 			}
 			kept := before[0].SessionToken
@@ -267,9 +266,7 @@ var slistClauses = []kit.Check{
 func mixedSessions(c *kit.Context, userID string) []adapter.Session {
 	var all []adapter.Session
 	for _, life := range []time.Duration{time.Hour, 24 * time.Hour, 5 * time.Minute, 400 * 24 * time.Hour, 2 * time.Minute, 3 * time.Hour} {
-		s := c.NewSession(userID)
-		s.Expires = c.Instant(life)
-		c.CreateSession(s)
+		s := kit.SessionUntil(c, userID, c.Instant(life))
 		all = append(all, s)
 	}
 	return all
@@ -303,9 +300,7 @@ func outliving(c *kit.Context, userID string) []adapter.Session {
 	if !c.Works("DeleteSession") {
 		return live // only a sweep is certain to remove an expired session
 	}
-	short := c.NewSession(userID)
-	short.Expires = c.Now().Add(soon).UTC().Truncate(time.Millisecond)
-	c.CreateSession(short)
+	short := kit.SessionUntil(c, userID, c.Now().Add(soon).UTC().Truncate(time.Millisecond))
 	kit.Wait(c, soon+50*time.Millisecond+c.Harness().Precision())
 	_, _ = c.Adapter.DeleteSession(c.Ctx, short.SessionToken)
 	return live
@@ -364,9 +359,7 @@ func endsSessions(c *kit.Context, userID string, all []adapter.Session, kept int
 // endsWhatIsOver deletes expired sessions that are still stored: none may be left
 // that becomes valid by an update.
 func endsWhatIsOver(c *kit.Context, userID string) {
-	over := c.NewSession(userID)
-	over.Expires = c.Instant(-time.Hour)
-	c.CreateSession(over)
+	over := kit.SessionUntil(c, userID, c.Instant(-time.Hour))
 	there := c.GetSession(over.SessionToken) != nil
 	deletes(c, userID, "")
 	if !there {
@@ -382,8 +375,7 @@ func arrangeSignOut(c *kit.Context, n, _ int, userID string) race.Case {
 	var before []adapter.Session
 	for range 6 {
 		s := c.NewSession(userID)
-		_, err := c.Raw.CreateSession(c.Ctx, s)
-		kit.Must(c, "CreateSession", &s, err)
+		kit.StoreRaw(c, kit.CreateSession(s))
 		before = append(before, s)
 	}
 	var k race.Case

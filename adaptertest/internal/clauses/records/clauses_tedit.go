@@ -142,8 +142,7 @@ var teditClauses = []kit.Check{
 			for range max(2, n-1) {
 				t := c.NewToken()
 				t.Identifier = identifier
-				_, err := c.Raw.CreateVerificationToken(c.Ctx, t)
-				kit.Must(c, "CreateVerificationToken", &t, err)
+				kit.StoreRaw(c, kit.CreateVerificationToken(t))
 				tokens = append(tokens, t)
 			}
 			k := race.Case{Exact: true, Calls: []kit.Call{kit.DeleteVerificationTokens(identifier)}}

@@ -28,8 +28,7 @@ var userClauses = []kit.Check{
 		if u := c.User(); u.ID == "" {
 			c.Errorf("CreateUser without an id: the returned id is empty")
 		}
-		u := c.NewUser()
-		u.ID = c.ID()
+		u := kit.UserWithID(c)
 		if got := c.CreateUser(u); got.ID == "" {
 			c.Errorf("CreateUser with id %q: the returned id is empty", u.ID)
 		}
@@ -47,8 +46,7 @@ var userClauses = []kit.Check{
 		}
 	}},
 	{ID: "USER-04", Words: "taken-id-replaces-nobody", Requires: emailMethods, Test: func(c *kit.Context) {
-		first := c.NewUser()
-		first.ID = c.ID()
+		first := kit.UserWithID(c)
 		stored := c.CreateUser(first)
 		second := c.NewUser()
 		second.ID = stored.ID
@@ -63,8 +61,7 @@ var userClauses = []kit.Check{
 		}
 	}},
 	{ID: "USER-05", Words: "supplied-id-is-kept", Requires: userMethods, Test: func(c *kit.Context) {
-		u := c.NewUser()
-		u.ID = c.ID()
+		u := kit.UserWithID(c)
 		got := c.CreateUser(u)
 		switch assigns := c.Harness().Declarations.AssignsIDs; {
 		case got.ID == u.ID && assigns:
@@ -108,16 +105,12 @@ var userClauses = []kit.Check{
 	}},
 	{ID: "USER-07", Words: "unknown-id-is-absent", Requires: []string{"CreateUser", "GetUser"}, Test: func(c *kit.Context) {
 		c.User()
-		got, err := c.Adapter.GetUser(c.Ctx, c.ID())
-		c.Absent("GetUser of an unknown id", got, err)
+		kit.FindsNothing(c, "GetUser of an unknown id", kit.GetUser(c.ID()))
 	}},
 	{ID: "USER-08", Words: "malformed-id-is-absent", Requires: []string{"CreateUser", "GetUser"}, Test: func(c *kit.Context) {
-		supplied := c.NewUser()
-		supplied.ID = c.ID()
-		for _, known := range []*adapter.User{c.User(), c.CreateUser(supplied)} {
+		for _, known := range []*adapter.User{c.User(), c.CreateUser(kit.UserWithID(c))} {
 			for _, id := range kit.MalformedIDs(known.ID) {
-				got, err := c.Adapter.GetUser(c.Ctx, id)
-				c.Absent(fmt.Sprintf("GetUser(%q)", id), got, err)
+				kit.FindsNothing(c, fmt.Sprintf("GetUser(%q)", id), kit.GetUser(id))
 			}
 		}
 	}},
@@ -132,18 +125,15 @@ var userClauses = []kit.Check{
 			c.NewUser().Email, u.Email[:len(u.Email)-1], u.Email + "x", u.Email[1:], "x" + u.Email,
 			strings.TrimSuffix(u.Email, "example"), "@bücher.example",
 		} {
-			got, err := c.Adapter.GetUserByEmail(c.Ctx, email)
-			c.Absent(fmt.Sprintf("GetUserByEmail(%q)", email), got, err)
+			kit.FindsNothing(c, fmt.Sprintf("GetUserByEmail(%q)", email), kit.GetUserByEmail(email))
 		}
 	}},
 	{ID: "USER-11", Words: "taken-email-fails-and-leaves-nothing", Requires: []string{"CreateUser", "GetUser"}, Test: func(c *kit.Context) {
 		a := c.User()
-		b := c.NewUser()
-		b.ID = c.ID()
+		b := kit.UserWithID(c)
 		email := b.Email
 		b.Email = a.Email
-		got, err := c.Adapter.CreateUser(c.Ctx, b)
-		c.Fails("CreateUser with a taken e-mail", got, err)
+		kit.IsRefused(c, "CreateUser with a taken e-mail", kit.CreateUser(b))
 		c.Same("GetUserByEmail of the taken address", c.GetUserByEmail(a.Email), a)
 		c.Same("GetUser of its holder", c.GetUser(a.ID), a)
 		c.Absent("GetUser of the refused id", c.GetUser(b.ID), nil)
@@ -153,8 +143,7 @@ var userClauses = []kit.Check{
 	}},
 	{ID: "USER-12", Words: "empty-emails-do-not-conflict", Requires: []string{"CreateUser", "GetUser"}, Test: func(c *kit.Context) {
 		for range 2 {
-			u := c.NewUser()
-			u.Email = ""
+			u := kit.UserAt(c, "")
 			u.ID = c.CreateUser(u).ID
 			c.Same("GetUser", c.GetUser(u.ID), &u)
 		}
@@ -168,13 +157,9 @@ var userClauses = []kit.Check{
 	}},
 	{ID: "USER-13", Words: "one-equality-for-lookup-and-uniqueness", Requires: emailMethods, Test: func(c *kit.Context) {
 		for _, v := range emailVariants(c) {
-			u := c.NewUser()
-			u.Email = v.stored
-			a := c.CreateUser(u)
+			a := c.CreateUser(kit.UserAt(c, v.stored))
 			found := c.GetUserByEmail(v.variant)
-			w := c.NewUser()
-			w.Email = v.variant
-			_, err := c.Adapter.CreateUser(c.Ctx, w)
+			_, err := c.Adapter.CreateUser(c.Ctx, kit.UserAt(c, v.variant))
 			switch {
 			case found != nil && found.ID == a.ID && err == nil:
 				c.Errorf("%s: lookup of %q finds the user with %q, and yet a second user can take it", v.name, v.variant, v.stored)
@@ -188,13 +173,9 @@ var userClauses = []kit.Check{
 			if v.asciiCase {
 				continue
 			}
-			u := c.NewUser()
-			u.Email = v.stored
-			a := c.CreateUser(u)
+			a := c.CreateUser(kit.UserAt(c, v.stored))
 			c.Absent(fmt.Sprintf("%s: GetUserByEmail(%q) with %q stored", v.name, v.variant, v.stored), c.GetUserByEmail(v.variant), nil)
-			w := c.NewUser()
-			w.Email = v.variant
-			b, err := c.Adapter.CreateUser(c.Ctx, w)
+			b, err := c.Adapter.CreateUser(c.Ctx, kit.UserAt(c, v.variant))
 			if err != nil || b == nil {
 				c.Errorf("%s: CreateUser(%q) with %q stored: %v", v.name, v.variant, v.stored, err)
 				continue
@@ -204,8 +185,7 @@ var userClauses = []kit.Check{
 		}
 	}},
 	{ID: "USER-15", Words: "email-equality-is-as-declared", Requires: emailMethods, Test: func(c *kit.Context) {
-		u := c.NewUser()
-		u.Email = c.Unique("Mixed.Case") + "@Example.test"
+		u := kit.UserAt(c, c.Unique("Mixed.Case")+"@Example.test")
 		c.CreateUser(u)
 		folds := c.GetUserByEmail(strings.ToLower(u.Email)) != nil
 		if declared := c.Harness().Declarations.EmailFoldsCase; folds != declared {
@@ -213,8 +193,7 @@ var userClauses = []kit.Check{
 		}
 	}},
 	{ID: "USER-16", Words: "returned-email-is-the-stored-one", Requires: emailMethods, Test: func(c *kit.Context) {
-		u := c.NewUser()
-		u.Email = c.Unique("Mixed.Case") + "@Example.test"
+		u := kit.UserAt(c, c.Unique("Mixed.Case")+"@Example.test")
 		stored := c.CreateUser(u).Email
 		folded := kit.LowerASCII(u.Email)
 		if stored != u.Email && (stored != folded || !c.Harness().Declarations.EmailFoldsCase) {
@@ -273,11 +252,8 @@ var userClauses = []kit.Check{
 		for _, what := range kit.SortedKeys(ids) {
 			for _, fields := range append(userFieldSets(), nil) {
 				update := kit.UserUpdate(c, ids[what], fields)
-				got, err := c.Adapter.UpdateUser(c.Ctx, update)
-				c.Fails(fmt.Sprintf("UpdateUser of %v of %s", fields, what), got, err)
-				if c.Works("GetUser") {
-					c.Absent("GetUser of "+what+" afterwards", c.GetUser(update.ID), nil)
-				}
+				kit.IsRefused(c, fmt.Sprintf("UpdateUser of %v of %s", fields, what), kit.UpdateUser(update))
+				kit.Sees(c, "GetUser of "+what+" afterwards", kit.GetUser(update.ID), nil)
 				if email, set := update.Email.Get(); set && c.Works("GetUserByEmail") {
 					c.Absent("GetUserByEmail afterwards", c.GetUserByEmail(email), nil)
 				}
@@ -408,8 +384,7 @@ var userClauses = []kit.Check{
 			c.Same("UpdateUser that clears the address", got, &want)
 			c.Same("GetUser afterwards", c.GetUser(u.ID), &want)
 			c.Absent("GetUserByEmail of the address that was cleared", c.GetUserByEmail(u.Email), nil)
-			w := c.NewUser()
-			w.Email = u.Email
+			w := kit.UserAt(c, u.Email)
 			c.Same("GetUserByEmail of the address that another user took", c.GetUserByEmail(c.CreateUser(w).Email).Name, w.Name)
 			cleared = append(cleared, &want)
 		}
@@ -430,9 +405,7 @@ func formerAddresses(c *kit.Context) {
 	for range 3 {
 		former := first.Email
 		first = c.UpdateUser(adapter.UserUpdate{ID: first.ID, Email: adapter.To(c.NewUser().Email)})
-		w := c.NewUser()
-		w.Email = former
-		holders = append(holders, c.CreateUser(w))
+		holders = append(holders, c.CreateUser(kit.UserAt(c, former)))
 	}
 	first = c.UpdateUser(adapter.UserUpdate{ID: first.ID, Name: adapter.To(new(c.Unique("name")))})
 	if c.Works("DeleteUser") {
@@ -441,10 +414,7 @@ func formerAddresses(c *kit.Context) {
 	for i, u := range holders {
 		what := fmt.Sprintf("former address %d of a user who changed the address again", i+1)
 		c.Same("GetUserByEmail of "+what, c.GetUserByEmail(u.Email), u)
-		w := c.NewUser()
-		w.Email = u.Email
-		got, err := c.Adapter.CreateUser(c.Ctx, w)
-		c.Fails("CreateUser with "+what+", which another has", got, err)
+		kit.IsRefused(c, "CreateUser with "+what+", which another has", kit.CreateUser(kit.UserAt(c, u.Email)))
 	}
 }
 
@@ -532,9 +502,7 @@ func spellings(address string) map[string]string {
 func caseIsFoldedAsAWhole(c *kit.Context) {
 	fresh := func() string { return kit.LowerASCII(c.Unique("spelling")) + "@mail.example.test" }
 	lower := fresh()
-	held := c.NewUser()
-	held.Email = lower
-	c.CreateUser(held)
+	c.CreateUser(kit.UserAt(c, lower))
 	folds := c.GetUserByEmail(kit.UpperASCII(lower)) != nil
 	if c.Works("CreateUserWithAccount") {
 		caseInSignUps(c, fresh, folds)
@@ -546,16 +514,12 @@ func caseIsFoldedAsAWhole(c *kit.Context) {
 			if stored == name {
 				address, other = other, address
 			}
-			u := c.NewUser()
-			u.Email = address
-			a := c.CreateUser(u)
+			a := c.CreateUser(kit.UserAt(c, address))
 			found := c.GetUserByEmail(other)
 			if (found != nil) != folds {
 				c.Errorf("%s: GetUserByEmail(%q) with %q stored finds %s, and the address in capitals is found: %v", name, other, address, diff.Show(found), folds)
 			}
-			w := c.NewUser()
-			w.Email = other
-			if b, err := c.Adapter.CreateUser(c.Ctx, w); (err != nil) != folds {
+			if b, err := c.Adapter.CreateUser(c.Ctx, kit.UserAt(c, other)); (err != nil) != folds {
 				c.Errorf("%s: CreateUser(%q) with %q stored: got %s, error %v, and addresses in another case are the same: %v", name, other, address, diff.Show(b), err, folds)
 			}
 			if !c.Works("UpdateUser") {
@@ -575,9 +539,7 @@ func caseIsFoldedAsAWhole(c *kit.Context) {
 			}
 			for _, spelling := range []string{address, other, kit.UpperASCII(address), kit.LowerASCII(address)} {
 				c.Same(fmt.Sprintf("%s: GetUserByEmail(%q) after the address changed in case only", name, spelling), c.GetUserByEmail(spelling), got)
-				again := c.NewUser()
-				again.Email = spelling
-				if b, err := c.Adapter.CreateUser(c.Ctx, again); err == nil {
+				if b, err := c.Adapter.CreateUser(c.Ctx, kit.UserAt(c, spelling)); err == nil {
 					c.Errorf("%s: CreateUser(%q) after a change of case only: succeeded with %s, and the address is taken", name, spelling, diff.Show(b))
 				}
 			}
@@ -590,17 +552,14 @@ func caseIsFoldedAsAWhole(c *kit.Context) {
 	for _, name := range kit.SortedKeys(spellings(address)) {
 		address := fresh()
 		other := spellings(address)[name]
-		u := c.NewUser()
-		u.Email = address
-		a := c.CreateUser(u)
+		a := c.CreateUser(kit.UserAt(c, address))
 		got := c.UpdateUser(adapter.UserUpdate{ID: a.ID, Email: adapter.To(other)})
 		if got.Email != other {
 			c.Errorf("%s: UpdateUser of %q to %q: the address is %q", name, address, other, got.Email)
 		}
 		c.Same("GetUserByEmail after a change of case only", c.GetUserByEmail(other), got)
 		c.Absent(fmt.Sprintf("%s: GetUserByEmail(%q) after the address changed to %q", name, address, other), c.GetUserByEmail(address), nil)
-		w := c.NewUser()
-		w.Email = address
+		w := kit.UserAt(c, address)
 		c.Same("the user who takes the old spelling", c.GetUserByEmail(c.CreateUser(w).Email).Name, w.Name)
 	}
 }
@@ -617,9 +576,7 @@ func caseInSignUps(c *kit.Context, fresh func() string, folds bool) {
 		if found := c.GetUserByEmail(address); (found != nil) != folds {
 			c.Errorf("%s: GetUserByEmail(%q) after a sign-up with %q finds %s, and addresses in another case are the same: %v", name, address, s.User.Email, diff.Show(found), folds)
 		}
-		u := c.NewUser()
-		u.Email = address
-		if got, err := c.Adapter.CreateUser(c.Ctx, u); (err != nil) != folds {
+		if got, err := c.Adapter.CreateUser(c.Ctx, kit.UserAt(c, address)); (err != nil) != folds {
 			c.Errorf("%s: CreateUser(%q) after a sign-up with %q: got %s, error %v, and addresses in another case are the same: %v", name, address, s.User.Email, diff.Show(got), err, folds)
 		}
 		held, again := c.NewUser(), kit.NewSignUp(c)

@@ -126,8 +126,7 @@ type pointedWrite struct {
 func pointed(c *kit.Context) []pointedWrite {
 	var all []pointedWrite
 	if c.Stores(kit.UserRecord) {
-		u := c.NewUser()
-		u.ID = c.ID()
+		u := kit.UserWithID(c)
 		want := deepCopy(&u).(*adapter.User)
 		x := pointedWrite{method: "CreateUser", argument: &u, want: want}
 		x.write = func() any {

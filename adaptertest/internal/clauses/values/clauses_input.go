@@ -19,8 +19,7 @@ import (
 var inputClauses = []kit.Check{
 	{ID: "INPUT-01", Words: "empty-key-is-absent", Test: func(c *kit.Context) {
 		if c.Works("CreateUser") {
-			u := c.NewUser()
-			u.Email = ""
+			u := kit.UserAt(c, "")
 			// A lookup by the empty address could find a user without an
 			// address.
 			if got, err := c.Adapter.CreateUser(c.Ctx, u); err == nil && got != nil && c.Works("GetUser") {
