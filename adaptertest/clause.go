@@ -125,13 +125,16 @@ func Clauses() []Clause {
 	return clauses
 }
 
-// clauseByID returns the clause with the ID.
+// clauseByID returns the clause with the ID, of the contract or about stores of sessions.
 func clauseByID(id string) (Clause, bool) {
-	i := slices.IndexFunc(loadClauses(), func(c Clause) bool { return c.ID == id })
-	if i < 0 {
-		return Clause{}, false
+	for _, clauses := range [][]Clause{loadClauses(), storeClauses} {
+		for _, c := range clauses {
+			if c.ID == id {
+				return c, true
+			}
+		}
 	}
-	return loadClauses()[i], true
+	return Clause{}, false
 }
 
 // races reports whether the clause with the ID is tested by a race, a random search or a

@@ -29,7 +29,8 @@ const (
 	// NotReached is the outcome of a clause that did not run to its end, because calls
 	// hang, or because there was no time. The run fails.
 	NotReached Outcome = "not reached"
-	// Recorded is the outcome of a MAY clause: Evidence says what was observed.
+	// Recorded is the outcome of a MAY clause, and of a clause that a store of sessions
+	// can't keep without a method that it lacks: Evidence says what was observed.
 	Recorded Outcome = "recorded"
 )
 
@@ -177,7 +178,7 @@ func (r *Report) Summary() string {
 // adapter.
 func (r *Report) Score(level Level) (passed, applicable int) {
 	for _, x := range r.Results {
-		if x.Clause.Level != level || x.Outcome == NotApplicable {
+		if x.Clause.Level != level || x.Outcome == NotApplicable || x.Outcome == Recorded && level != May {
 			continue
 		}
 		applicable++

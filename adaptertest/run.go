@@ -56,6 +56,12 @@ func Run(t *testing.T, h Harness) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r.test(t)
+}
+
+// test runs the clauses as subtests of t.
+func (r *run) test(t *testing.T) *Report {
+	t.Helper()
 	r.kit.Again = func(ctx context.Context) (*exec.Cmd, error) { return testAgain(ctx, t.Name()) }
 	r.path = os.Getenv("ADAPTERTEST_REPORT")
 	if end, ok := t.Deadline(); ok {
@@ -67,9 +73,9 @@ func Run(t *testing.T, h Harness) *Report {
 	early := map[string]Result{}
 	if r.parallel() > 1 && !namesSubtests(t.Name()) {
 		r.kit.Hurried = true
-		r.checkTogether(t.Context(), checks(), func(result Result) { early[result.Clause.ID] = result })
+		r.checkTogether(t.Context(), r.checks, func(result Result) { early[result.Clause.ID] = result })
 	}
-	for group, checks := range byGroup(checks()) {
+	for group, checks := range byGroup(r.checks) {
 		t.Run(group, func(t *testing.T) {
 			for _, k := range checks {
 				t.Run(k.Name(), func(t *testing.T) {
@@ -179,22 +185,27 @@ func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.checkChosen(ctx)
+}
+
+// checkChosen runs the clauses that the options choose.
+func (r *run) checkChosen(ctx context.Context) (*Report, error) {
+	o := r.options
 	if len(o.Only) == 0 {
 		if err := r.kit.SelfCheck(ctx); err != nil {
 			return nil, err
 		}
 	}
 	known := func(name string) bool {
-		return slices.ContainsFunc(loadClauses(), func(c Clause) bool { return c.ID == name || c.Group() == name })
+		return slices.ContainsFunc(r.checks, func(k kit.Check) bool { return k.ID == name || groupOf(k.ID) == name })
 	}
 	for _, name := range o.Only {
 		if !known(name) {
 			return nil, fmt.Errorf("adaptertest: Options.Only names %q, which is neither a clause nor a group", name)
 		}
 	}
-	chosen := slices.DeleteFunc(checks(), func(k kit.Check) bool {
-		c, _ := clauseByID(k.ID)
-		return len(o.Only) > 0 && !slices.Contains(o.Only, c.ID) && !slices.Contains(o.Only, c.Group())
+	chosen := slices.DeleteFunc(slices.Clone(r.checks), func(k kit.Check) bool {
+		return len(o.Only) > 0 && !slices.Contains(o.Only, k.ID) && !slices.Contains(o.Only, groupOf(k.ID))
 	})
 	progress := func(result Result) {
 		if o.Progress != nil {
@@ -270,6 +281,8 @@ type run struct {
 	harness *Harness
 	options Options
 	kit     *kit.Run
+	checks  []kit.Check
+	scope   *sessionScope // of a run over a store of sessions
 	started time.Time
 	path    string // the file for the report, or empty
 	saving  sync.Mutex
@@ -296,7 +309,7 @@ func newRun(h *Harness, o Options) (*run, error) {
 	for o.Seed == 0 {
 		o.Seed = rand.Uint64() >> 11 // fits a JSON number
 	}
-	r := &run{harness: h, options: o, kit: kit.NewRun(h.bind(), o.Seed, o.Rounds), started: time.Now()}
+	r := &run{harness: h, options: o, kit: kit.NewRun(h.bind(), o.Seed, o.Rounds), checks: checks(), started: time.Now()}
 	r.kit.Again = o.Again
 	return r, nil
 }
@@ -371,7 +384,10 @@ func (r *run) check(ctx context.Context, k kit.Check) Result {
 		panic("adaptertest: no clause " + k.ID)
 	}
 	start := time.Now()
-	finding := r.kit.Check(ctx, k)
+	finding := kit.Finding{Outcome: kit.NotApplicable, Reason: r.scope.excludes(k.ID)}
+	if finding.Reason == "" {
+		finding = r.scope.judge(k.ID, r.kit.Check(ctx, k))
+	}
 	return r.record(r.result(clause, finding, time.Since(start)))
 }
 
@@ -400,7 +416,7 @@ func (r *run) report(complete bool) *Report {
 		name = strings.TrimLeft(adapterType, "*")
 	}
 	order := map[string]int{}
-	for i, k := range checks() {
+	for i, k := range r.checks {
 		order[k.ID] = i
 	}
 	results := slices.Clone(r.results)

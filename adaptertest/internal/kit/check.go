@@ -40,6 +40,8 @@ const (
 	// NotReached is the outcome of a clause that did not run to its end, because
 	// calls hang, or because there was no time.
 	NotReached Outcome = "not reached"
+	// Recorded is the outcome of a check whose breach is not judged.
+	Recorded Outcome = "recorded"
 )
 
 // StaleWaiver is the reason of a failure when a waived clause passes.
