@@ -45,6 +45,9 @@
 // report. The file is replaced after each clause and is always complete JSON, so that an
 // interrupted run loses no result.
 //
+// RunSessions runs the clauses about sessions over a store of opaque sessions, which has
+// bytes by token and knows no users.
+//
 // Package bench compares an adapter with hand-written code for the same work, and
 // counts the round trips of its methods. Package authjs tests an adapter that
 // shares its database with the real Auth.js.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"runtime"
@@ -469,4 +470,17 @@ func TestSessionHarnessIsValidated(t *testing.T) {
 	if _, err := adaptertest.CheckSessions(t.Context(), adaptertest.SessionHarness{}, adaptertest.Options{}); err == nil {
 		t.Error("no error without New")
 	}
+}
+
+// A session manager keeps bytes by token. An author writes a shim with the three methods of
+// SessionStore, here a map, and further methods that the store has.
+func ExampleRunSessions() {
+	test := func(t *testing.T) {
+		adaptertest.RunSessions(t, adaptertest.SessionHarness{
+			Name: "my store",
+			New:  func(testing.TB) adaptertest.SessionStore { return newMapStore() },
+		})
+	}
+	fmt.Println(testing.InternalTest{Name: "TestSessions", F: test}.Name)
+	// Output: TestSessions
 }

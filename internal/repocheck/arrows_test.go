@@ -31,6 +31,8 @@ var arrows = map[string][]string{
 	"adaptertest/internal/clauses/faults":      ofClauses,
 	"adaptertest/internal/clauses/life":        ofClauses,
 	"adaptertest/internal/clauses/flow":        append([]string{"adaptertest/internal/browser", "auth"}, ofClauses...),
+	"adaptertest/internal/sessionstore":        {"auth/adapter"},
+	"adaptertest/internal/clauses/sessions":    append([]string{"adaptertest/internal/sessionstore"}, ofClauses...),
 	"adaptertest/bench":                        {"adaptertest", "adaptertest/internal/diff", "adaptertest/internal/kit", "auth/adapter"},
 }
 
