@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -13,39 +15,144 @@ import (
 // reads and writes.
 const layout = "1"
 
-// check checks, once, that the adapter can work with the layout of the keys and
-// the settings of the servers.
+// check checks, once, that the adapter can work with the server: the rights of its user, the
+// layout of the keys, the keys of others and the settings of the servers.
 func (a *Adapter) check(ctx context.Context) error {
 	if a.checked.Load() {
 		return nil
 	}
-	if err := a.client.SetNX(ctx, a.keys.shared("layout"), layout, 0).Err(); err != nil && !goredis.HasErrorPrefix(err, "OOM") {
-		return err // records of a full store can still be read and deleted
+	there, err := a.checkRights(ctx)
+	switch {
+	case err != nil:
+		return err
+	case there != "" && there != layout:
+		return fmt.Errorf("the keys have layout %.20q, but this version of the adapter supports layout %q: use the version that wrote them, or another prefix", there, layout)
+	case there == "" && !a.newKeys:
+		err = a.eachServer(ctx, checkBeside)
 	}
-	there, err := a.client.Get(ctx, a.keys.shared("layout")).Result()
-	if errors.Is(err, goredis.Nil) {
+	if err == nil {
+		err = a.eachServer(ctx, a.checkServer)
+	}
+	if err == nil && a.one() {
+		err = a.checkNode(ctx)
+	}
+	if err == nil { // this shows a replica too
+		err = a.client.SetNX(ctx, a.keys.shared("layout"), layout, 0).Err()
+	}
+	if goredis.HasErrorPrefix(err, "OOM") { // records of a full store can still be read and deleted
 		err = nil
-	} else if err == nil && there != layout {
-		err = fmt.Errorf("the keys have layout %q, but this version of the adapter supports layout %q: use the version that wrote them, or another prefix", there, layout)
-	}
-	if err == nil && !a.mayEvict {
-		err = a.eachServer(ctx, checkEviction)
 	}
 	a.checked.Store(err == nil)
 	return err
 }
 
-var evicts = regexp.MustCompile(`(?s)\nmaxmemory:[1-9].*\nmaxmemory_policy:((?:allkeys|volatile)-\w+)`)
+// one reports whether the client is one of a single server.
+func (a *Adapter) one() bool {
+	_, one := a.base.(*goredis.Client)
+	return one
+}
 
-// checkEviction refuses a server that drops records when its memory is full. A
-// server that does not report its settings is accepted.
-func checkEviction(ctx context.Context, server goredis.Cmdable) error {
-	info, err := server.Info(ctx, "memory").Result()
-	if policy := evicts.FindStringSubmatch(info); policy != nil {
-		return fmt.Errorf("the server drops records when its memory is full (maxmemory-policy %s): set maxmemory-policy noeviction, or accept it with WithDangerousEviction", policy[1])
+// checkRights names the rights that the user of the server lacks. It returns the layout of
+// the keys, which is empty if there are none.
+func (a *Adapter) checkRights(ctx context.Context) (there string, err error) {
+	key := a.keys.shared("layout")
+	command := a.command("rights", []any{key}, []any{a.keys.prefix})
+	cmd := goredis.NewCmd(ctx, command...)
+	_ = a.client.Process(ctx, cmd)
+	if goredis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		command[0], command[1] = "eval", scripts["rights"].text
+		cmd = goredis.NewCmd(ctx, command...)
+		_ = a.client.Process(ctx, cmd)
 	}
-	if reply := goredis.Error(nil); errors.As(err, &reply) {
+	values, err := cmd.Slice()
+	if err != nil {
+		return "", err
+	}
+	r := answer(values)
+	if at[string](r, 2) != key {
+		return "", errors.New("the client changes the names of keys, but not of those in scripts: use WithPrefix instead")
+	}
+	var lacks []string
+	for _, right := range at[[]any](r, 3) {
+		lacks = append(lacks, fmt.Sprint(right))
+	}
+	if len(lacks) > 0 {
+		return "", fmt.Errorf("NOPERM the user of the server lacks rights, or commands are disabled: %s: add them with ACL SETUSER", strings.Join(lacks, " "))
+	}
+	return at[string](r, 1), nil
+}
+
+var (
+	evicts  = regexp.MustCompile(`(?s)\nmaxmemory:[1-9].*\nmaxmemory_policy:((?:allkeys|volatile)-\w+)`)
+	cluster = regexp.MustCompile(`\ncluster_enabled:1`)
+)
+
+// checkServer refuses a server that drops records when its memory is full. It notes whether the
+// server is a node of a cluster. A server that does not report its settings is accepted.
+func (a *Adapter) checkServer(ctx context.Context, server goredis.Cmdable) error {
+	info, err := server.Info(ctx).Result()
+	if reply := goredis.Error(nil); errors.As(err, &reply) && !isBusy(err) {
 		return nil
 	}
+	if policy := evicts.FindStringSubmatch(info); policy != nil && !a.mayEvict {
+		return fmt.Errorf("the server drops records when its memory is full (maxmemory-policy %s): set maxmemory-policy noeviction, or accept it with WithDangerousEviction", policy[1])
+	}
+	if a.one() && !a.declared && cluster.MatchString(info) {
+		return errors.New("the server is a node of a cluster: " + clusterClient)
+	}
 	return err
+}
+
+// isBusy reports whether the server refused a command that it may accept later.
+func isBusy(err error) bool {
+	return slices.ContainsFunc(refusals, func(p string) bool { return goredis.HasErrorPrefix(err, p) })
+}
+
+// checkNode refuses a node of a cluster before which there is no proxy: it knows only some
+// of the keys.
+func (a *Adapter) checkNode(ctx context.Context) error {
+	if !a.declared {
+		return nil // see checkServer
+	}
+	const keys = 16 // in many slots
+	pipe := a.client.Pipeline()
+	reads := make([]*goredis.StringCmd, keys)
+	for i := range reads {
+		reads[i] = pipe.Get(ctx, a.keys.session(fmt.Sprint("check", i)))
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for _, read := range reads {
+		if err := read.Err(); err != nil && !errors.Is(err, goredis.Nil) && !goredis.HasErrorPrefix(err, "WRONGTYPE") {
+			return err
+		}
+	}
+	return nil
+}
+
+// Of a store without keys of this adapter, this many names of keys are looked at, in pages.
+const (
+	lookPages = 10
+	lookPage  = 200
+)
+
+var upstash = regexp.MustCompile(`^[^{]*user:(?:email|account):`)
+
+// checkBeside refuses a store in which the adapter would begin with nobody, although it has
+// keys of @auth/upstash-redis-adapter.
+func checkBeside(ctx context.Context, server goredis.Cmdable) error {
+	cursor := uint64(0)
+	for range lookPages {
+		names, next, err := server.Scan(ctx, cursor, "*user:*", lookPage).Result()
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(names, upstash.MatchString) {
+			return errors.New("the store has keys of @auth/upstash-redis-adapter: the command copyupstash copies them; " +
+				"WithNewKeys begins beside them, and nobody of theirs is known then")
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
+	return nil
 }

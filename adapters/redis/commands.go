@@ -28,7 +28,7 @@ type script struct{ text, hash string }
 func readScripts() map[string]script {
 	all := map[string]script{}
 	prelude, err := scriptFiles.ReadFile("scripts/prelude.lua")
-	for _, name := range []string{"create", "update", "delete", "follow", "session", "token", "sweep", "authenticator_delete"} {
+	for _, name := range []string{"create", "update", "delete", "follow", "session", "token", "sweep", "authenticator_delete", "rights"} {
 		body, err2 := scriptFiles.ReadFile("scripts/" + name + ".lua")
 		if err := errors.Join(err, err2); err != nil {
 			panic("redis: " + err.Error())
@@ -63,8 +63,10 @@ func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 		if err == nil {
 			err = a.client.Process(ctx, write{cmd})
 		}
-		refused := err != nil && slices.ContainsFunc(refusals, func(p string) bool { return goredis.HasErrorPrefix(err, p) })
-		if !refused || !limited && time.Since(start) > patience || rest(ctx, pause) != nil {
+		if goredis.HasErrorPrefix(err, "READONLY") {
+			a.leave(ctx)
+		}
+		if !isBusy(err) || !limited && time.Since(start) > patience || rest(ctx, pause) != nil {
 			cmd.SetErr(err)
 			return cmd
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // Adapter keeps all records in Redis. It is safe for concurrent use, never
-// closes its client and starts no goroutine.
+// closes its client, and starts no goroutine that outlives a call.
 type Adapter struct {
 	client goredis.UniversalClient
 	keys   keys
@@ -29,11 +29,15 @@ type Adapter struct {
 	declared bool
 	// mayEvict is set if the application accepts that the server drops records.
 	mayEvict bool
+	// newKeys is set if the application accepts that keys of another library stay unknown.
+	newKeys bool
 	// common are the arguments that all scripts have in common.
 	common []any
 	// checked is set when check has found that the layout and the settings are
 	// right.
 	checked atomic.Bool
+	// demotion notices that the server has become a replica.
+	demotion demotion
 }
 
 var _ adapter.Adapter = (*Adapter)(nil)
@@ -77,6 +81,13 @@ func WithDeclaredKeys() Option {
 // deletion of all sessions of a user misses some.
 func WithDangerousEviction() Option {
 	return option(func(a *Adapter) error { a.mayEvict = true; return nil })
+}
+
+// WithNewKeys lets the adapter begin beside keys of @auth/upstash-redis-adapter. The users in
+// those are then unknown to the adapter. Without this option the first call fails, because a
+// forgotten copy is the usual reason.
+func WithNewKeys() Option {
+	return option(func(a *Adapter) error { a.newKeys = true; return nil })
 }
 
 // New returns an adapter over the client, which the caller closes. New does not
@@ -138,6 +149,7 @@ func wrap(ctx context.Context, operation string, err *error) {
 	if *err == nil {
 		return
 	}
+	*err = withoutValues(*err)
 	if end, limited := ctx.Deadline(); ctx.Err() != nil || limited && !time.Now().Before(end) {
 		*err = fmt.Errorf("%w: %w", cmp.Or(ctx.Err(), context.DeadlineExceeded), *err)
 	}

@@ -4,6 +4,7 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -29,6 +30,21 @@ type Settings struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Conns is the largest number of connections; 0 means 16.
 	Conns int
+	// User and Password are those of a user of the servers; empty means that of the URL.
+	User, Password string
+	// Protocol is the version of the protocol; 0 means that of the server.
+	Protocol int
+	// Change changes further options, if it is not nil.
+	Change func(o *goredis.UniversalOptions)
+}
+
+// universal are the options of a client of any kind.
+func (s Settings) universal() *goredis.UniversalOptions {
+	o := &goredis.UniversalOptions{Dialer: s.Dial, PoolSize: s.Conns, ContextTimeoutEnabled: true, Username: s.User, Password: s.Password, Protocol: s.Protocol}
+	if s.Change != nil {
+		s.Change(o)
+	}
+	return o
 }
 
 // A Server is a way to reach Redis: it opens a client.
@@ -41,24 +57,31 @@ func URL(url string, protocol int) Server {
 		if err != nil {
 			return nil, errors.New("redistest: the URL of Redis can't be parsed")
 		}
-		options.Dialer, options.PoolSize, options.ContextTimeoutEnabled, options.Protocol = s.Dial, s.Conns, true, protocol
-		return goredis.NewClient(options), nil
+		if s.User == "" {
+			s.User, s.Password = options.Username, options.Password
+		}
+		s.Protocol = cmp.Or(s.Protocol, protocol)
+		o := s.universal()
+		o.Addrs, o.DB, o.TLSConfig = []string{options.Addr}, cmp.Or(o.DB, options.DB), options.TLSConfig
+		return goredis.NewClient(o.Simple()), nil
 	}
 }
 
 // Cluster is a cluster with nodes at the addresses.
 func Cluster(addrs ...string) Server {
 	return func(s Settings) (goredis.UniversalClient, error) {
-		return goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: addrs, Dialer: s.Dial, PoolSize: s.Conns, ContextTimeoutEnabled: true}), nil
+		o := s.universal()
+		o.Addrs = addrs
+		return goredis.NewClusterClient(o.Cluster()), nil
 	}
 }
 
 // Sentinel is the server that the sentinels report as the master of the name.
 func Sentinel(master string, sentinels ...string) Server {
 	return func(s Settings) (goredis.UniversalClient, error) {
-		return goredis.NewFailoverClient(&goredis.FailoverOptions{
-			MasterName: master, SentinelAddrs: sentinels, Dialer: s.Dial, PoolSize: s.Conns, ContextTimeoutEnabled: true,
-		}), nil
+		o := s.universal()
+		o.MasterName, o.Addrs = master, sentinels
+		return goredis.NewFailoverClient(o.Failover()), nil
 	}
 }
 
@@ -204,7 +227,7 @@ func (e *Env) Harness() adaptertest.Harness {
 	another := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
 		return e.Handle(t, a.(*Handle).Prefix, plenty)
 	}
-	return adaptertest.Harness{
+	h := adaptertest.Harness{
 		// Each adapter has its own prefix. Its keys are removed at the end, because a sweep
 		// reads the names of all keys of the server.
 		New: func(t testing.TB) adapter.Adapter {
@@ -249,6 +272,8 @@ func (e *Env) Harness() adaptertest.Harness {
 		Parallel:      8,               // a clause often waits for its server, its deadlines and its faults
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 	}
+	e.siteFields(&h)
+	return h
 }
 
 // Key returns the key of a record as the README describes it.

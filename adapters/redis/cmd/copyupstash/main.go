@@ -86,7 +86,7 @@ func copyAll(ctx context.Context, from, to, prefix, options string, cluster, mir
 		return errors.Join(fmt.Errorf("TO: %w", err), source.Close())
 	}
 	defer func() { err = errors.Join(err, source.Close(), target.Close()) }()
-	a, err := redis.New(target, redis.WithPrefix(prefix))
+	a, err := redis.New(target, redis.WithPrefix(prefix), redis.WithNewKeys())
 	if err != nil {
 		return err
 	}

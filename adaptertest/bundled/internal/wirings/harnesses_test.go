@@ -19,7 +19,7 @@ var absent = map[string]string{
 	"sqlite":   "Clock NewID Pooled ReadOnly Reduced Sweep",
 	"postgres": "Clock NewID Sweep",
 	"mysql":    "Clock NewID Pooled Sweep",
-	"redis":    "Clock Foreign NewID Pooled Quoting ReadOnly Reduced Refusing Settings Sweep",
+	"redis":    "Clock NewID Pooled Sweep",
 	"mongo":    "Clock Pooled ReadOnly Sweep",
 }
 

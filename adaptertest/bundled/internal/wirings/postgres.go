@@ -76,7 +76,7 @@ func (w postgresWiring) open(ctx context.Context, s *stores.Stores) (*Opened, er
 	opened.Harness, opened.close = env.Harness(), env.Close
 	if w.kind != stores.KindPostgres {
 		if w.kind == stores.KindCockroach {
-			withoutSite(&opened.Harness)
+			withoutSite(&opened.Harness, "the site is made with features of PostgreSQL, and is tested on the newest server")
 		}
 		opened.Harness.Declarations.NoPooler = "the pooler of this run is in front of the newest server only"
 	}

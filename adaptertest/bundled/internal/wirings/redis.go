@@ -55,5 +55,11 @@ func (w redisWiring) open(ctx context.Context, s *stores.Stores) (*Opened, error
 	if err != nil {
 		return nil, err
 	}
-	return &Opened{Server: store.Name, Version: store.Version, Store: store, Harness: env.Harness(), close: env.Close}, nil
+	opened := &Opened{
+		Server: store.Name, Version: store.Version, Store: store, Harness: env.Harness(), close: env.Close,
+	}
+	if w.needs == stores.KindDragonfly {
+		withoutSite(&opened.Harness, "the site is made with commands that Dragonfly does not have")
+	}
+	return opened, nil
 }

@@ -51,8 +51,7 @@ func (w Wiring) Open(ctx context.Context, s *stores.Stores) (*Opened, error) {
 }
 
 // withoutSite leaves the fields about sites that exist out of a harness.
-func withoutSite(h *adaptertest.Harness) {
-	const why = "the site is made with features of PostgreSQL, and is tested on the newest server"
+func withoutSite(h *adaptertest.Harness, why string) {
 	h.Foreign, h.Settings, h.ReadOnly, h.Quoting, h.Reduced, h.Refusing = nil, nil, nil, nil, nil, nil
 	h.Declarations.NoSite = map[string]string{"Foreign": why, "Settings": why, "ReadOnly": why, "Quoting": why, "Reduced": why, "Refusing": why}
 }
