@@ -69,7 +69,7 @@ func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*a
 	if !isKey(providerLength, key.Provider, key.ProviderAccountID) {
 		return nil, absent(ctx, op)
 	}
-	return remove(ctx, a, op, accountByKey, "DELETE FROM `account` WHERE provider = ? AND providerAccountId = ?",
+	return remove(ctx, a, op, accountByKey, "DELETE a FROM `account` a WHERE a.provider = ? AND a.providerAccountId = ?",
 		readAccount, key.Provider, key.ProviderAccountID)
 }
 
@@ -147,7 +147,7 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 			return err
 		}
 		update.Apply(updated)
-		return o.update(ctx, r, "provider = ? AND providerAccountId = ?", update.Provider, update.ProviderAccountID)
+		return o.update(ctx, r, "a.provider = ? AND a.providerAccountId = ?", update.Provider, update.ProviderAccountID)
 	})
 	switch {
 	case err != nil:

@@ -36,6 +36,8 @@ type Adapter struct {
 	names  *strings.Replacer // puts the prefix before the names of tables, keys and indexes
 	turn   chan struct{}     // the turn on a single connection; nil with a pool
 
+	layout    *Layout // of a site's tables; nil for the adapter's own
+	shape     *atomic.Pointer[shape]
 	newTables bool // may stand beside those of another library
 	ready     *atomic.Bool
 	demotion  *demotion
@@ -51,6 +53,14 @@ var (
 	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
 	_ adapter.TokenEdits           = (*Adapter)(nil)
 )
+
+// table returns the name of a table in the database.
+func (a *Adapter) table(name string) string {
+	if a.layout != nil {
+		name = a.layout.tableNames()[name]
+	}
+	return a.prefix + name
+}
 
 // New returns an adapter over db, which the caller closes. New sends nothing to the
 // server; its error means that an argument is wrong. [Adapter.EnsureSchema] makes the
@@ -71,8 +81,8 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("mysql: new: %w", err)
 	}
-	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix),
-		newTables: o.newTables, ready: new(atomic.Bool), demotion: new(demotion)}
+	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix, o.layout),
+		layout: o.layout, shape: new(atomic.Pointer[shape]), newTables: o.newTables, ready: new(atomic.Bool), demotion: new(demotion)}
 	if !isPool {
 		a.turn = make(chan struct{}, 1)
 	}
@@ -80,10 +90,14 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 }
 
 // withPrefix puts a prefix before the names of this package, which stand in backticks in
-// statements.
-func withPrefix(prefix string) *strings.Replacer {
+// statements, or before those of the site.
+func withPrefix(prefix string, layout *Layout) *strings.Replacer {
 	var pairs []string
 	for _, t := range tables {
+		if layout != nil {
+			pairs = append(pairs, "`"+t.name+"`", "`"+prefix+layout.tableNames()[t.name]+"`")
+			continue
+		}
 		for _, name := range append(t.keyNames(), t.name) {
 			pairs = append(pairs, "`"+name+"`", "`"+prefix+name+"`")
 		}

@@ -12,9 +12,16 @@ import (
 const (
 	authenticatorColumns = `c.credentialID, c.userId, c.providerAccountId, c.credentialPublicKey, c.counter, c.credentialDeviceType,
 		c.credentialBackedUp, c.transports, c.name, CAST(c.created AS CHAR), CAST(c.lastUsed AS CHAR)`
-	authenticatorByID = "SELECT " + authenticatorColumns +
-		" FROM `authenticator` c WHERE c.credential = ? AND c.credentialID = ?"
+	selectAuthenticator = "SELECT " + authenticatorColumns + " FROM `authenticator` c WHERE "
 )
+
+// credential returns the condition that finds a credential, and its values.
+func (a *Adapter) credential(id string) (is string, values []any) {
+	if a.layout != nil {
+		return "c.credentialID = ?", []any{id}
+	}
+	return "c.credential = ? AND c.credentialID = ?", []any{digest(id), id}
+}
 
 // authenticatorRecord returns the columns of a new authenticator.
 func authenticatorRecord(c adapter.Authenticator) *record {
@@ -32,9 +39,12 @@ func authenticatorRecord(c adapter.Authenticator) *record {
 }
 
 // storedAuthenticator returns a copy of the authenticator as the table has it.
-func storedAuthenticator(c adapter.Authenticator) *adapter.Authenticator {
+func (a *Adapter) storedAuthenticator(c adapter.Authenticator) *adapter.Authenticator {
 	c.Transports, c.Name = clone(c.Transports), clone(c.Name)
-	c.Created, c.LastUsed = storedInstant(c.Created), storedInstant(c.LastUsed)
+	if !a.shape.Load().has("c.name") {
+		c.Name = nil
+	}
+	c.Created, c.LastUsed = a.storedInstant("c.created", c.Created), a.storedInstant("c.lastUsed", c.LastUsed)
 	return &c
 }
 
@@ -50,7 +60,7 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context,
 	if err := a.insert(ctx, op, r); err != nil {
 		return nil, err
 	}
-	return storedAuthenticator(authenticator), nil
+	return a.storedAuthenticator(authenticator), nil
 }
 
 // GetAuthenticator returns the authenticator, or nil. [AUTHN-02] [AUTHN-15]
@@ -59,7 +69,8 @@ func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (*a
 	if !isKey(credentialLength, credentialID) {
 		return nil, absent(ctx, op)
 	}
-	return get(ctx, a, op, authenticatorByID, readAuthenticator, digest(credentialID), credentialID)
+	is, values := a.credential(credentialID)
+	return get(ctx, a, op, selectAuthenticator+is, readAuthenticator, values...)
 }
 
 // ListAuthenticatorsByUserID returns the user's authenticators in no particular order. For
@@ -85,18 +96,19 @@ func (a *Adapter) change(ctx context.Context, op, credentialID string, r *record
 		return nil, absent(ctx, op)
 	}
 	var changed *adapter.Authenticator
+	is, values := a.credential(credentialID)
 	err := a.write(ctx, op, func(o on) (err error) {
-		changed, err = one(ctx, o, authenticatorByID+" FOR UPDATE", readAuthenticator, digest(credentialID), credentialID)
+		changed, err = one(ctx, o, selectAuthenticator+is+" FOR UPDATE", readAuthenticator, values...)
 		if err != nil || changed == nil || refuse != nil && refuse(changed) {
 			return err
 		}
 		apply(changed)
-		return o.update(ctx, r, "credential = ?", digest(credentialID))
+		return o.update(ctx, r, is, values...)
 	})
 	if err != nil || changed == nil {
 		return nil, err
 	}
-	return storedAuthenticator(*changed), nil
+	return a.storedAuthenticator(*changed), nil
 }
 
 // UpdateAuthenticatorCounter stores the counter, even a lower one, and returns the record.
@@ -129,6 +141,9 @@ func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID st
 func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 	name string) (*adapter.Authenticator, error) {
 	others := false
+	if s := a.shape.Load(); !s.has("c.name") {
+		return nil, failed(ctx, "rename authenticator", errNotKept)
+	}
 	renamed, err := a.change(ctx, "rename authenticator", credentialID, recordOf("authenticator").set("name", name),
 		func(c *adapter.Authenticator) bool { others = c.UserID != userID; return others },
 		func(c *adapter.Authenticator) { c.Name = &name })
@@ -168,31 +183,32 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 		return nil, absent(ctx, op)
 	}
 	var deleted *adapter.Authenticator
+	is, values := a.credential(credentialID)
 	err := a.write(ctx, op, func(o on) (err error) {
-		if _, err = one(ctx, o, "SELECT 1 FROM `user` WHERE id = ? FOR UPDATE", readNumber, userID); err != nil {
+		if _, err = one(ctx, o, "SELECT 1 FROM `user` u WHERE u.id = ? FOR UPDATE", readNumber, userID); err != nil {
 			return err
 		}
-		deleted, err = one(ctx, o, authenticatorByID+" AND c.userId = ? FOR UPDATE", readAuthenticator,
-			digest(credentialID), credentialID, userID)
+		deleted, err = one(ctx, o, selectAuthenticator+is+" AND c.userId = ? FOR UPDATE", readAuthenticator,
+			append(values[:len(values):len(values)], userID)...)
 		if err != nil || deleted == nil {
 			return err
 		}
-		if _, err := o.exec(ctx, "DELETE FROM `authenticator` WHERE credential = ?", digest(credentialID)); err != nil {
+		if _, err := o.exec(ctx, "DELETE c FROM `authenticator` c WHERE "+is, values...); err != nil {
 			return err
 		}
-		left, err := o.count(ctx, "`authenticator` WHERE userId = ? AND providerAccountId = ?", userID,
+		left, err := o.count(ctx, "`authenticator` c WHERE c.userId = ? AND c.providerAccountId = ?", userID,
 			deleted.ProviderAccountID)
 		if err == nil && left == 0 { // the account goes with the last authenticator that is connected to it
-			_, err = o.exec(ctx, "DELETE FROM `account` WHERE userId = ? AND type = ? AND providerAccountId = ?", userID,
+			_, err = o.exec(ctx, "DELETE a FROM `account` a WHERE a.userId = ? AND a.type = ? AND a.providerAccountId = ?", userID,
 				string(adapter.AccountWebAuthn), deleted.ProviderAccountID)
 		}
 		if err != nil || !keepOne {
 			return err
 		}
-		if left, err = o.count(ctx, "`authenticator` WHERE userId = ?", userID); err != nil || left > 0 {
+		if left, err = o.count(ctx, "`authenticator` c WHERE c.userId = ?", userID); err != nil || left > 0 {
 			return err
 		}
-		if left, err = o.count(ctx, "`account` WHERE userId = ?", userID); err == nil && left == 0 {
+		if left, err = o.count(ctx, "`account` a WHERE a.userId = ?", userID); err == nil && left == 0 {
 			err = adapter.ErrLastCredential
 		}
 		return err

@@ -25,17 +25,7 @@ func (a *Adapter) inBatches(ctx context.Context, op, table, condition string, ar
 		var deleted int64
 		began := time.Now()
 		err := a.write(ctx, op, func(o on) error {
-			var found []any
-			err := o.query(ctx, "SELECT seq FROM `"+table+"` WHERE "+condition, func(rows *sql.Rows) error {
-				n, err := readNumber(rows)
-				found = append(found, *n)
-				return err
-			}, args...)
-			if deleted = 0; err != nil || len(found) == 0 {
-				return err
-			}
-			deleted, err = o.exec(ctx, "DELETE FROM `"+table+"` WHERE seq IN ("+strings.Repeat("?, ", len(found)-1)+"?)",
-				found...)
+			deleted, err = o.batch(ctx, table, condition, args)
 			return err
 		})
 		if err != nil {
@@ -53,15 +43,50 @@ func (a *Adapter) inBatches(ctx context.Context, op, table, condition string, ar
 	}
 }
 
+// batch deletes the records that a condition finds, as inBatches has it.
+func (o on) batch(ctx context.Context, table, condition string, args []any) (int64, error) {
+	alias, columns := aliases[table], []string{"seq"}
+	if o.shape != nil {
+		columns = tableOf(table).siteKeys()[0]
+	}
+	var found []any
+	err := o.query(ctx, "SELECT "+alias+"."+strings.Join(columns, ", "+alias+".")+" FROM `"+table+"` "+alias+" WHERE "+condition,
+		func(rows *sql.Rows) error {
+			key, into := make([]any, len(columns)), make([]any, len(columns))
+			for i := range key {
+				into[i] = &key[i]
+			}
+			err := rows.Scan(into...)
+			for _, value := range key {
+				switch v := value.(type) {
+				case []byte:
+					value = string(v)
+				case uint64:
+					value = int64(v) //nolint:gosec // a number of AUTO_INCREMENT
+				}
+				found = append(found, value)
+			}
+			return err
+		}, args...)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	if o.shape == nil {
+		return o.exec(ctx, "DELETE FROM `"+table+"` WHERE seq IN ("+strings.Repeat("?, ", len(found)-1)+"?)", found...)
+	}
+	is := "(" + alias + "." + strings.Join(columns, " = ? AND "+alias+".") + " = ?)"
+	return o.exec(ctx, "DELETE "+alias+" FROM `"+table+"` "+alias+" WHERE "+is+strings.Repeat(" OR "+is, len(found)/len(columns)-1), found...)
+}
+
 // DeleteExpired removes the sessions and verification tokens whose Expires is at or before
 // now, in batches. It does not wait for rows that others have locked, and leaves those to
 // the next call. If it fails half-way, the finished batches stay deleted, and the result
 // counts them. [EXP-01] [EXP-05] [EXP-06] [EXP-07]
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
-	const op, due = "delete expired", "expires <= ? ORDER BY expires LIMIT ? FOR UPDATE SKIP LOCKED"
-	if swept.Sessions, err = a.inBatches(ctx, op, "session", due, latestAt(now)); err != nil {
+	const op, due = "delete expired", "$.expires <= ? ORDER BY $.expires LIMIT ? FOR UPDATE SKIP LOCKED"
+	if swept.Sessions, err = a.inBatches(ctx, op, "session", strings.ReplaceAll(due, "$", "s"), latestAt(now)); err != nil {
 		return swept, err
 	}
-	swept.VerificationTokens, err = a.inBatches(ctx, op, "verificationToken", due, latestAt(now))
+	swept.VerificationTokens, err = a.inBatches(ctx, op, "verificationToken", strings.ReplaceAll(due, "$", "v"), latestAt(now))
 	return swept, err
 }

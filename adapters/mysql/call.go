@@ -16,12 +16,29 @@ type on struct {
 	a      *Adapter
 	db     DB
 	theirs bool // db is in the caller's transaction
+	shape  *shape
+}
+
+// on returns what the statements of a call run on, after the tables were compared.
+func (a *Adapter) on(db DB, theirs bool) on { return on{a, db, theirs, a.shape.Load()} }
+
+// statement returns the text that is sent.
+func (o on) statement(query string, args []any) (string, error) {
+	if o.shape == nil {
+		return fill(o.a.names.Replace(query), args), nil
+	}
+	query, err := o.shape.fill(o.a.names, query)
+	return fill(query, args), err
 }
 
 // query runs a statement that yields rows, and passes each to read. It reads to the end:
 // only then is it certain that no row is missing. [FAULT-09]
 func (o on) query(ctx context.Context, query string, read func(*sql.Rows) error, args ...any) error {
-	rows, err := o.db.QueryContext(ctx, fill(o.a.names.Replace(query), args))
+	query, err := o.statement(query, args)
+	if err != nil {
+		return err
+	}
+	rows, err := o.db.QueryContext(ctx, query)
 	if err != nil {
 		return o.a.refusalOf(err)
 	}
@@ -37,7 +54,11 @@ func (o on) query(ctx context.Context, query string, read func(*sql.Rows) error,
 // exec runs a statement that yields no rows, and returns the number of rows that it
 // changed.
 func (o on) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := o.db.ExecContext(ctx, fill(o.a.names.Replace(query), args))
+	query, err := o.statement(query, args)
+	if err != nil {
+		return 0, err
+	}
+	result, err := o.db.ExecContext(ctx, query)
 	if err != nil {
 		return 0, o.a.refusalOf(err)
 	}
@@ -91,7 +112,7 @@ func list[T any](ctx context.Context, a *Adapter, op, query string, read func(*s
 
 // read runs statements that read.
 func (a *Adapter) read(ctx context.Context, op string, run func(o on) error) error {
-	return a.call(ctx, op, func() error { return run(on{a, a.db, a.inTx}) })
+	return a.call(ctx, op, func() error { return run(a.on(a.db, a.inTx)) })
 }
 
 // write runs statements that all take effect or none.
@@ -173,7 +194,7 @@ func (a *Adapter) inTransaction(ctx context.Context, conn *sql.Conn, run func(o 
 	began := time.Now()
 	_, err := conn.ExecContext(ctx, "START TRANSACTION")
 	if err == nil {
-		err = run(on{a, conn, false})
+		err = run(a.on(conn, false))
 	}
 	if err == nil {
 		_, err = conn.ExecContext(ctx, "COMMIT")
@@ -234,7 +255,7 @@ func (a *Adapter) inSavepoint(ctx context.Context, run func(o on) error) error {
 	if _, err := a.db.ExecContext(ctx, "SAVEPOINT gatehouse"); err != nil {
 		return a.refusalOf(err)
 	}
-	err := run(on{a, a.db, true})
+	err := run(a.on(a.db, true))
 	if err == nil {
 		_, err = a.db.ExecContext(ctx, "RELEASE SAVEPOINT gatehouse")
 		return a.refusalOf(err)

@@ -11,14 +11,38 @@ import (
 
 // insert stores a new record.
 func (o on) insert(ctx context.Context, r *record) error {
-	_, err := o.exec(ctx, r.insert(), r.values...)
+	bound, err := o.bind(ctx, r, false)
+	if err == nil {
+		_, err = o.exec(ctx, bound.insert(), bound.values...)
+	}
 	return o.explain(ctx, err, r, "TRUE")
 }
 
 // update changes the record that a condition finds.
 func (o on) update(ctx context.Context, r *record, condition string, args ...any) error {
-	_, err := o.exec(ctx, r.update(condition), append(r.values[:len(r.values):len(r.values)], args...)...)
+	bound, err := o.bind(ctx, r, true)
+	if err == nil && len(bound.columns) > 0 {
+		_, err = o.exec(ctx, bound.update(condition), append(bound.values[:len(bound.values):len(bound.values)], args...)...)
+	}
 	return o.explain(ctx, err, r, "NOT ("+condition+")", args...)
+}
+
+// bind returns the record as the tables of a site take it. There it locks the owner too: the
+// site may have no foreign keys, and theirs may compare IDs without regard to case.
+func (o on) bind(ctx context.Context, r *record, updated bool) (*record, error) {
+	if o.shape == nil {
+		return r, nil
+	}
+	if owner := r.value("userId"); owner != nil {
+		found, err := one(ctx, o, "SELECT 1 FROM `user` u WHERE u.id = ? LOCK IN SHARE MODE", readNumber, owner)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			return nil, errNoOwner
+		}
+	}
+	return o.shape.bind(r, updated)
 }
 
 // explain finds out whether a key of the adapter refused the record. The name of the key in
@@ -31,33 +55,54 @@ func (o on) explain(ctx context.Context, err error, r *record, other string, arg
 	if !errors.As(err, &refused) || refused.named == "" {
 		return err
 	}
-	table, condition, values := r.table.name, other, []any(nil)
-	if refused.Number == noReferencedRow {
+	ours, lookup := false, error(nil)
+	switch {
+	case refused.Number == noReferencedRow:
 		if refused.named != r.table.foreignKey() {
 			return err
 		}
-		table, condition, values = "user", "id = ?", []any{r.value("userId")}
-	} else {
-		k := r.table.key(refused.named)
-		if k == nil {
-			return err
+		ours = o.theirs
+		if !ours {
+			var owner *int64
+			owner, lookup = one(ctx, o, "SELECT 1 FROM `user` u WHERE u.id = ? LOCK IN SHARE MODE", readNumber, r.value("userId"))
+			ours = owner == nil
 		}
-		for _, column := range k.columns {
-			condition += " AND `" + column + "` = ?"
+	case o.theirs:
+		ours = r.table.key(refused.named) != nil
+		if o.shape != nil {
+			ours = slices.Contains(o.shape.keys[r.table.name], refused.named)
+		}
+	default:
+		ours, lookup = o.taken(ctx, r, refused.named, other, args)
+	}
+	if lookup != nil || !ours {
+		return errors.Join(lookup, err)
+	}
+	return refused.by(refused.named)
+}
+
+// taken reports whether another record has a key of the record, as the columns compare.
+func (o on) taken(ctx context.Context, r *record, name, other string, args []any) (bool, error) {
+	alias := aliases[r.table.name]
+	var keys [][]string
+	equals := " = ?"
+	if o.shape != nil {
+		keys, equals = r.table.siteKeys(), " ~ ?"
+	} else if k := r.table.key(name); k != nil {
+		keys = append(keys, k.columns)
+	}
+	for _, columns := range keys {
+		condition, values := other, args[:len(args):len(args)]
+		for _, column := range columns {
+			condition += " AND " + alias + "." + column + equals
 			values = append(values, r.keyValue(column))
 		}
-		values = append(args[:len(args):len(args)], values...)
-	}
-	if !o.theirs {
-		found, lookup := one(ctx, o, "SELECT 1 FROM `"+table+"` WHERE "+condition+" LIMIT 1 LOCK IN SHARE MODE", readNumber, values...)
-		if lookup != nil {
-			return lookup
-		}
-		if (found != nil) != (refused.Number == duplicateEntry) {
-			return err
+		found, err := one(ctx, o, "SELECT 1 FROM `"+r.table.name+"` "+alias+" WHERE "+condition+" LIMIT 1 LOCK IN SHARE MODE", readNumber, values...)
+		if err != nil || found != nil {
+			return found != nil, err
 		}
 	}
-	return refused.by(o.a.prefix + refused.named)
+	return false, nil
 }
 
 // named returns the key or foreign key whose name is in a message, without the prefix, or
@@ -71,7 +116,11 @@ func (a *Adapter) named(err *mysql.MySQLError) string {
 		}
 		start := strings.LastIndexAny(err.Message[:end], "'‘«\"")
 		name := err.Message[start+1 : end]
-		name, _ = strings.CutPrefix(name[strings.LastIndexByte(name, '.')+1:], a.prefix)
+		name = name[strings.LastIndexByte(name, '.')+1:]
+		if a.layout != nil {
+			return name
+		}
+		name, _ = strings.CutPrefix(name, a.prefix)
 		if slices.ContainsFunc(tables, func(t table) bool { return t.key(name) != nil }) {
 			return name
 		}

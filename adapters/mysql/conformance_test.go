@@ -16,6 +16,8 @@ const (
 	skip      = "GATEHOUSE_SKIP_STORES"
 )
 
+var everyWiring = flag.Bool("every-wiring", false, "TestConformance runs on the tables of sites too, which takes minutes")
+
 // TestMain says once that the server is missing.
 func TestMain(m *testing.M) {
 	if os.Getenv(serverURL) == "" {
@@ -57,7 +59,16 @@ func TestConformance(t *testing.T) {
 		"default": {},
 		"settings": {ParseTime: true, Params: map[string]string{"time_zone": "'+13:00'", "sql_mode": "''",
 			"sql_safe_updates": "1", "sql_select_limit": "1"}},
+		"prisma":                       {Site: "Prisma", AsTheyAre: true},
+		"prisma_without_foreign_keys":  {Site: "Prisma", AsTheyAre: true, NoForeignKeys: true},
+		"prisma_after_schema_changes":  {Site: "Prisma"},
+		"drizzle":                      {Site: "Drizzle", AsTheyAre: true},
+		"drizzle_in_another_zone":      {Site: "Drizzle", AsTheyAre: true, Params: map[string]string{"time_zone": "'+05:45'"}},
+		"drizzle_after_schema_changes": {Site: "Drizzle"},
 	} {
+		if s.Site != "" && !*everyWiring {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			h := open(t, s).Harness()
 			h.Name = "mysql, " + name

@@ -110,6 +110,8 @@ func failed(ctx context.Context, op string, err error) error {
 	switch own := errors.As(err, &r) && r.key != ""; {
 	case own && r.Number == duplicateEntry:
 		return fmt.Errorf("mysql: %s: %w: %w", op, adapter.ErrConflict, err)
+	case errors.Is(err, errNoOwner):
+		return fmt.Errorf("mysql: %s: %w: %w", op, err, adapter.ErrNotFound)
 	case own && r.Number == noReferencedRow:
 		return fmt.Errorf("mysql: %s: no such user: %w: %w", op, adapter.ErrNotFound, err)
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()): // the driver says only that the connection is invalid
@@ -117,6 +119,8 @@ func failed(ctx context.Context, op string, err error) error {
 	}
 	return fmt.Errorf("mysql: %s: %w", op, err)
 }
+
+var errNoOwner = errors.New("no such user")
 
 func notFound(op, what string) error {
 	return fmt.Errorf("mysql: %s: no such %s: %w", op, what, adapter.ErrNotFound)

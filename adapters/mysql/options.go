@@ -11,6 +11,7 @@ type Option interface{ apply(*options) error }
 type options struct {
 	prefix    string
 	newTables bool
+	layout    *Layout
 }
 
 type option func(*options) error

@@ -10,6 +10,7 @@ type record struct {
 	table   *table
 	columns []string
 	values  []any
+	extras  []extra // further columns, of the site
 	err     error
 }
 
@@ -64,11 +65,18 @@ func (r *record) change(isSet bool, name string, value any) *record {
 
 // insert is the statement that stores the record.
 func (r *record) insert() string {
-	return "INSERT INTO `" + r.table.name + "` (" + strings.Join(r.columns, ", ") + ") VALUES (" +
-		strings.Repeat("?, ", len(r.columns)-1) + "?)"
+	columns, values := strings.Join(r.columns, ", "), strings.Repeat("?, ", len(r.columns)-1)+"?"
+	for _, e := range r.extras {
+		columns, values = columns+", `"+e.name+"`", values+", "+e.value
+	}
+	return "INSERT INTO `" + r.table.name + "` (" + columns + ") VALUES (" + values + ")"
 }
 
 // update is the statement that changes the record that the condition finds.
 func (r *record) update(condition string) string {
-	return "UPDATE `" + r.table.name + "` SET " + strings.Join(r.columns, " = ?, ") + " = ? WHERE " + condition
+	set := strings.Join(r.columns, " = ?, ") + " = ?"
+	for _, e := range r.extras {
+		set += ", `" + e.name + "` = " + e.value
+	}
+	return "UPDATE `" + r.table.name + "` " + aliases[r.table.name] + " SET " + set + " WHERE " + condition
 }

@@ -19,6 +19,9 @@ import (
 // schema, it changes nothing and the error says what to do.
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	const op = "ensure schema"
+	if a.layout != nil {
+		return a.CheckSchema(ctx)
+	}
 	compared, err := a.changes(ctx)
 	if err == nil && len(compared.changes) == 0 {
 		a.ready.Store(true)
@@ -69,7 +72,7 @@ func (a *Adapter) alone(ctx context.Context) error {
 	defer leave()
 	single := *a
 	single.db, single.pool, single.turn = conn, nil, nil
-	o := on{&single, conn, false}
+	o := on{&single, conn, false, nil}
 	before, err := one(ctx, o, "SELECT @@SESSION.lock_wait_timeout", readNumber)
 	if err != nil {
 		return err

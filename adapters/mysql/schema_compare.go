@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,7 @@ type comparison struct {
 	missing []string // what is lacking, for CheckSchema
 	changes []string // the statements that add it
 	refused []string // what EnsureSchema can't change
+	shape   *shape   // of the tables of a site
 }
 
 // err returns the error that says what is wrong, or nil.
@@ -33,6 +35,7 @@ type foundColumn struct {
 	kind, collation, expression string
 	length, fraction            int64
 	null, filled                bool // filled: it has a default, or makes its own values
+	touched                     bool // ON UPDATE CURRENT_TIMESTAMP
 }
 
 // foundTable is a table of the database.
@@ -54,6 +57,9 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.layout != nil {
+		return a.compareSite(ctx, s, found)
+	}
 	c := &comparison{}
 	for _, t := range tables {
 		name := a.prefix + t.name
@@ -67,7 +73,7 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 		a.compareTable(c, t, name, f)
 	}
 	if len(c.missing) == 0 && len(c.refused) == 0 {
-		grants, err := on{a, a.db, a.inTx}.lacking(ctx)
+		grants, err := on{a, a.db, a.inTx, nil}.lacking(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -156,11 +162,11 @@ func (c column) differs(f foundColumn) string {
 
 // tables reads the tables of this adapter.
 func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*foundTable, error) {
-	o := on{a, a.db, a.inTx}
+	o := on{a, a.db, a.inTx, nil}
 	found := map[string]*foundTable{}
 	var names []any
 	for _, t := range tables {
-		names = append(names, a.prefix+t.name)
+		names = append(names, a.table(t.name))
 	}
 	names = append(names, a.prefix+versionTable)
 	in := " IN (" + strings.Repeat("?, ", len(names)-1) + "?)"
@@ -189,10 +195,10 @@ func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*found
 		return err
 	}, names...)
 	err2 := o.query(ctx, `SELECT TABLE_NAME, COLUMN_NAME, LOWER(DATA_TYPE), COALESCE(COLLATION_NAME, ''), COALESCE(GENERATION_EXPRESSION, ''),
-		COALESCE(CHARACTER_MAXIMUM_LENGTH, 0), COALESCE(DATETIME_PRECISION, 0), IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA <> ''
+		COALESCE(CHARACTER_MAXIMUM_LENGTH, 0), COALESCE(DATETIME_PRECISION, 0), IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA <> '', EXTRA LIKE '%on update%'
 		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME`+in+everything, func(rows *sql.Rows) error {
 		var f foundColumn
-		err := rows.Scan(&name, &column, &f.kind, &f.collation, &f.expression, &f.length, &f.fraction, &f.null, &f.filled)
+		err := rows.Scan(&name, &column, &f.kind, &f.collation, &f.expression, &f.length, &f.fraction, &f.null, &f.filled, &f.touched)
 		table(name).columns[strings.ToLower(column)] = f
 		return err
 	}, names...)
@@ -221,7 +227,7 @@ func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*found
 		err := rows.Scan(&name, &kind, &owner)
 		rule, known := rules[name+"."+kind]
 		switch {
-		case !strings.EqualFold(owner, a.prefix+"user"):
+		case !strings.EqualFold(owner, a.table("user")):
 		case !known:
 			unknown[name] = append(unknown[name], kind)
 		case rule == "CASCADE":
@@ -258,32 +264,54 @@ func (o on) cascading(ctx context.Context, table string, keys []string) (cascadi
 	return cascading, err
 }
 
+// besideKeys are a column of each table of an authentication library, by its name without
+// case, underscores and plural.
+var besideKeys = map[string]string{"user": "email", "account": "provider", "session": "token", "verificationtoken": "token",
+	"verification": "identifier"}
+
 // beside returns an error that names the tables of another library, if the database has
 // some that look like it and none of this adapter's.
 func (a *Adapter) beside(ctx context.Context) error {
-	like := map[string]string{} // by the kind of table: its name
-	keys := map[string]string{"user": "email", "account": "provider", "session": "token", "verificationtoken": "token"}
-	err := on{a, a.db, a.inTx}.query(ctx, "SELECT TABLE_NAME, LOWER(COLUMN_NAME) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"+everything,
+	like := map[string]string{}               // by the kind of table: its name
+	columns := map[string]map[string]string{} // by the kind of table: the types of its columns
+	err := on{a, a.db, a.inTx, nil}.query(ctx, "SELECT TABLE_NAME, LOWER(COLUMN_NAME), LOWER(DATA_TYPE) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"+everything,
 		func(rows *sql.Rows) error {
-			var name, column string
-			err := rows.Scan(&name, &column)
+			var name, column, kind string
+			err := rows.Scan(&name, &column, &kind)
 			plain, ok := strings.CutPrefix(name, a.prefix)
-			kind := strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(plain, "_", "")), "s")
-			if key := keys[kind]; ok && key != "" && strings.Contains(column, key) {
-				like[kind] = name
+			table := strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(plain, "_", "")), "s")
+			key, known := besideKeys[table]
+			if !ok || !known {
+				return err
 			}
+			if strings.Contains(column, key) {
+				like[table] = name
+			}
+			if columns[table] == nil {
+				columns[table] = map[string]string{}
+			}
+			columns[table][column] = kind
 			return err
 		})
 	if err != nil || like["user"] == "" || len(like) < 2 {
 		return err
 	}
-	var names []string
-	for _, name := range like {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	return fmt.Errorf("the database has tables that look like those of another library (%s), and none of this adapter: "+
-		"their users would not be found; WithNewTables makes new tables beside them", strings.Join(names, ", "))
+		"their users would not be found. %s; WithNewTables makes new tables beside them",
+		strings.Join(slices.Sorted(maps.Values(like)), ", "), productOf(like["user"], columns))
+}
+
+// productOf says which product has made tables, and what serves them.
+func productOf(users string, columns map[string]map[string]string) string {
+	switch has := columns["session"]; {
+	case has["expires"] == "varchar":
+		return "They are TypeORM's, which stores instants as texts, and can't be served: convert them to the tables that Schema returns"
+	case has["updatedat"] != "" && columns["user"]["updatedat"] != "" && users == "User":
+		return "WithLayout(mysql.Prisma()) serves the tables of Prisma as they are"
+	case users == "User" && has["id"] != "" && has["expires"] == "timestamp":
+		return "They are Kysely's, whose key of tokens has no identifier, and can't be served: convert them to the tables that Schema returns"
+	}
+	return "WithLayout serves the tables of a site as they are"
 }
 
 // named reports whether a column has the name, in any case.

@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -29,11 +28,11 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 	if err := a.insert(ctx, op, r); err != nil {
 		return nil, err
 	}
-	return storedSession(session), nil
+	return a.storedSession(session), nil
 }
 
-func storedSession(s adapter.Session) *adapter.Session {
-	s.Expires = s.Expires.UTC().Truncate(time.Millisecond)
+func (a *Adapter) storedSession(s adapter.Session) *adapter.Session {
+	s.Expires = a.shape.Load().stored("s.expires", s.Expires)
 	return &s
 }
 
@@ -77,12 +76,12 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 			return err
 		}
 		update.Apply(session)
-		return o.update(ctx, r, "sessionToken = ?", update.SessionToken)
+		return o.update(ctx, r, "s.sessionToken = ?", update.SessionToken)
 	})
 	if err != nil || session == nil {
 		return nil, err
 	}
-	return storedSession(*session), nil
+	return a.storedSession(*session), nil
 }
 
 // DeleteSession deletes the session and returns it, or nil. [SESS-15] to [SESS-18]
@@ -91,7 +90,7 @@ func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adap
 	if !isKey(tokenLength, sessionToken) {
 		return nil, absent(ctx, op)
 	}
-	return remove(ctx, a, op, sessionByToken, "DELETE FROM `session` WHERE sessionToken = ?", readSession, sessionToken)
+	return remove(ctx, a, op, sessionByToken, "DELETE s FROM `session` s WHERE s.sessionToken = ?", readSession, sessionToken)
 }
 
 // ListSessionsByUserID returns the user's sessions, including expired ones, in no
@@ -116,7 +115,7 @@ func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except str
 	if !isKey(tokenLength, except) {
 		except = "" // no session has it
 	}
-	return a.inBatches(ctx, op, "session", "userId = ? AND sessionToken <> ? LIMIT ? FOR UPDATE", userID, except)
+	return a.inBatches(ctx, op, "session", "s.userId = ? AND s.sessionToken <> ? LIMIT ? FOR UPDATE", userID, except)
 }
 
 func readSession(rows *sql.Rows) (*adapter.Session, error) {

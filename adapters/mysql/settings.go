@@ -22,7 +22,7 @@ var collations = []string{"utf8mb4_nopad_bin", "utf8mb4_0900_bin"}
 // look reads the settings of the connection. The error names those that would change what
 // a call stores or returns.
 func (a *Adapter) look(ctx context.Context) (*server, error) {
-	o := on{a, a.db, a.inTx}
+	o := on{a, a.db, a.inTx, nil}
 	var version, database *string
 	var folds int
 	err := o.query(ctx, "SELECT VERSION(), DATABASE(), @@lower_case_table_names",
@@ -101,6 +101,7 @@ func (a *Adapter) prepare(ctx context.Context) error {
 		err = compared.err()
 	}
 	if err == nil {
+		a.shape.Store(compared.shape)
 		a.ready.Store(true)
 	}
 	return err

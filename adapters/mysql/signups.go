@@ -40,5 +40,5 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 	if err != nil {
 		return nil, err
 	}
-	return storedUser(user), nil
+	return a.storedUser(user), nil
 }

@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -29,7 +28,7 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context,
 	if err := a.insert(ctx, op, r); err != nil {
 		return nil, err
 	}
-	token.Expires = token.Expires.UTC().Truncate(time.Millisecond)
+	token.Expires = a.shape.Load().stored("v.expires", token.Expires)
 	return &token, nil
 }
 
@@ -42,10 +41,12 @@ func (a *Adapter) UseVerificationToken(ctx context.Context,
 	if !isKey(emailLength, key.Identifier) || !isKey(tokenLength, key.Token) {
 		return nil, absent(ctx, op)
 	}
-	const is = " WHERE pair = ? AND identifier = ? AND token = ?"
-	return remove(ctx, a, op, "SELECT identifier, token, CAST(expires AS CHAR) FROM `verificationToken`"+is,
-		"DELETE FROM `verificationToken`"+is,
-		readToken, digest(key.Identifier, key.Token), key.Identifier, key.Token)
+	is, args := "v.identifier = ? AND v.token = ?", []any{key.Identifier, key.Token}
+	if a.layout == nil {
+		is, args = "v.pair = ? AND "+is, append([]any{digest(key.Identifier, key.Token)}, args...)
+	}
+	return remove(ctx, a, op, "SELECT v.identifier, v.token, CAST(v.expires AS CHAR) FROM `verificationToken` v WHERE "+is,
+		"DELETE v FROM `verificationToken` v WHERE "+is, readToken, args...)
 }
 
 // DeleteVerificationTokens deletes all tokens of the identifier. [TEDIT-01] to [TEDIT-03]
@@ -55,7 +56,7 @@ func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier strin
 		return 0, absent(ctx, op)
 	}
 	err = a.write(ctx, op, func(o on) (err error) {
-		deleted, err = o.exec(ctx, "DELETE FROM `verificationToken` WHERE identifier = ?", identifier)
+		deleted, err = o.exec(ctx, "DELETE v FROM `verificationToken` v WHERE v.identifier = ?", identifier)
 		return err
 	})
 	if err != nil {

@@ -43,7 +43,7 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 	if err := a.insert(ctx, op, r); err != nil {
 		return nil, err
 	}
-	return storedUser(user), nil
+	return a.storedUser(user), nil
 }
 
 // insert stores one record.
@@ -52,9 +52,9 @@ func (a *Adapter) insert(ctx context.Context, op string, r *record) error {
 }
 
 // storedUser returns a copy of the user as the table has it.
-func storedUser(user adapter.User) *adapter.User {
+func (a *Adapter) storedUser(user adapter.User) *adapter.User {
 	user.Name, user.Image = clone(user.Name), clone(user.Image)
-	user.EmailVerified = storedInstant(user.EmailVerified)
+	user.EmailVerified = a.storedInstant("u.emailVerified", user.EmailVerified)
 	return &user
 }
 
@@ -66,12 +66,13 @@ func clone[T any](v *T) *T {
 	return &c
 }
 
-// storedInstant returns an instant as the tables have it.
-func storedInstant(t *time.Time) *time.Time {
-	if t == nil {
+// storedInstant returns an instant as a column has it.
+func (a *Adapter) storedInstant(column string, t *time.Time) *time.Time {
+	s := a.shape.Load()
+	if t == nil || !s.has(column) {
 		return nil
 	}
-	at := t.UTC().Truncate(time.Millisecond)
+	at := s.stored(column, *t)
 	return &at
 }
 
@@ -138,7 +139,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 			return err
 		}
 		update.Apply(updated)
-		return o.update(ctx, r, "id = ?", update.ID)
+		return o.update(ctx, r, "u.id = ?", update.ID)
 	})
 	switch {
 	case err != nil:
@@ -146,7 +147,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	case updated == nil:
 		return nil, notFound(op, "user")
 	}
-	return storedUser(*updated), nil
+	return a.storedUser(*updated), nil
 }
 
 // fewSessions is the number of sessions up to which a user is deleted together with them.
@@ -170,13 +171,20 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 				return err
 			}
 			if a.pool != nil {
-				first, err := one(ctx, o, "SELECT 1 FROM `session` WHERE userId = ? LIMIT 1 OFFSET "+strconv.Itoa(fewSessions),
+				query := "SELECT 1 FROM `session` s WHERE s.userId = ? LIMIT 1 OFFSET " + strconv.Itoa(fewSessions)
+				if o.shape != nil { // no snapshot begins: the table may have no index, and the deletion then reads all of it
+					query += " LOCK IN SHARE MODE"
+				}
+				first, err := one(ctx, o, query,
 					readNumber, id)
 				if many = first != nil; err != nil || many {
 					return err
 				}
 			}
-			_, err = o.exec(ctx, "DELETE FROM `user` WHERE id = ?", id)
+			if err := o.deleteOwned(ctx, id); err != nil {
+				return err
+			}
+			_, err = o.exec(ctx, "DELETE u FROM `user` u WHERE u.id = ?", id)
 			return err
 		})
 		switch {
@@ -189,6 +197,24 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 			return nil, err
 		}
 	}
+}
+
+// deleteOwned deletes what the user has in the tables of a site, which may have no foreign
+// keys.
+func (o on) deleteOwned(ctx context.Context, id string) error {
+	if o.shape == nil {
+		return nil
+	}
+	for _, t := range tables {
+		if !o.shape.owned[t.name] {
+			continue
+		}
+		alias := aliases[t.name]
+		if _, err := o.exec(ctx, "DELETE "+alias+" FROM `"+t.name+"` "+alias+" WHERE "+alias+".userId = ?", id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // userRow receives userColumns.

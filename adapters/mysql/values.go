@@ -52,7 +52,7 @@ func latestAt(t time.Time) instant {
 // fromInstant returns an error for a text that toInstant can't have written, such as
 // 0000-00-00. [ERR-10]
 func fromInstant(text string) (time.Time, error) {
-	t, err := time.Parse(instantForm, text)
+	t, err := time.Parse(time.DateTime, text) // accepts a fraction, too
 	if err != nil || t.Year() < 1 {
 		return time.Time{}, errRange
 	}
@@ -140,21 +140,27 @@ func (c column) fits(value any) error {
 
 const mediumText = 1<<24 - 1
 
-// fill puts the values in place of the question marks of a statement of this package. A
-// text becomes a hexadecimal literal: no setting of the connection changes what it means.
+// fill puts the values in place of the question marks of a statement of this package; two of
+// them are the last value again. A text becomes a hexadecimal literal: no setting of the connection changes what it means.
 func fill(query string, args []any) string {
 	if len(args) == 0 {
 		return query
 	}
 	var b strings.Builder
+	var last any
 	for {
 		before, rest, found := strings.Cut(query, "?")
 		b.WriteString(before)
 		if !found {
 			return b.String()
 		}
-		literal(&b, args[0])
-		query, args = rest, args[1:]
+		if again, ok := strings.CutPrefix(rest, "?"); ok {
+			rest = again
+		} else {
+			last, args = args[0], args[1:]
+		}
+		literal(&b, last)
+		query = rest
 	}
 }
 

@@ -34,7 +34,8 @@ var DrizzleTables string
 func (e *Env) siteFields(h *adaptertest.Harness) {
 	h.Foreign, h.Settings, h.ReadOnly, h.Reduced = e.foreign, e.settings, e.readOnly, e.reduced
 	h.Quoting = func(t testing.TB) (adapter.Adapter, func()) {
-		return e.triggered(t, "SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, MESSAGE_TEXT = r, CONSTRAINT_NAME = c, TABLE_NAME = c, COLUMN_NAME = c")
+		return e.triggered(t, "SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, MESSAGE_TEXT = r, CONSTRAINT_NAME = c, "+
+			"TABLE_NAME = c, COLUMN_NAME = c")
 	}
 	h.Refusing = func(t testing.TB) (adapter.Adapter, func()) {
 		return e.triggered(t, "INSERT INTO of_site VALUES (1)")
@@ -100,32 +101,43 @@ func (e *Env) over(t testing.TB, pool *sql.DB, options ...mysql.Option) *Handle 
 	return &Handle{Adapter: a, DB: pool, env: e, t: t, conns: e.Conns}
 }
 
-// foreign makes the tables of each product with a person in them. The adapter must refuse
-// them.
+// foreign makes the tables of each product with a person in them. Without a layout the
+// adapter must refuse them.
 func (e *Env) foreign(t testing.TB) (all []adaptertest.Foreign) {
-	for _, p := range []struct{ name, tables, person string }{
+	verified := time.Date(2020, 1, 2, 3, 4, 5, 678e6, time.UTC)
+	expires := time.Date(2037, 1, 2, 12, 0, 0, 0, time.UTC)
+	for _, p := range []struct {
+		name, tables, person string
+		layout               mysql.Layout
+	}{
 		{"Prisma", PrismaTables, `INSERT INTO User (id, email, emailVerified, updatedAt) VALUES ('7', $E, '2020-01-02 03:04:05.678', now());
 			INSERT INTO Account (userId, type, provider, providerAccountId, updatedAt) VALUES ('7', 'oidc', 'p', '1', now());
-			INSERT INTO Session (sessionToken, userId, expires, updatedAt) VALUES ($S, '7', '2037-01-02 12:00:00.123', now());`},
+			INSERT INTO Session (sessionToken, userId, expires, updatedAt) VALUES ($S, '7', '2037-01-02 12:00:00', now());
+`, mysql.Prisma()},
 		{"Drizzle", DrizzleTables, "INSERT INTO `user` (id, email, emailVerified) VALUES ('7', $E, '2020-01-02 03:04:05.678');" + `
 			INSERT INTO account (userId, type, provider, providerAccountId) VALUES ('7', 'oidc', 'p', '1');
-			INSERT INTO session (sessionToken, userId, expires) VALUES ($S, '7', '2037-01-02 12:00:00');`},
+			INSERT INTO session (sessionToken, userId, expires) VALUES ($S, '7', '2037-01-02 12:00:00');
+`, mysql.Drizzle()},
 	} {
-		email, token := newName("mail")+"@example.com", newName("session")
-		settings := e.Settings
-		settings.Params = maps.Clone(settings.Params)
-		other, err := openEmpty(t.Context(), settings)
-		other.closed(t, err).run(t, p.tables+strings.NewReplacer("$E", "'"+email+"'", "$S", "'"+token+"'").Replace(p.person))
-		all = append(all, adaptertest.Foreign{
-			Name: p.name + " without WithLayout",
-			Open: func(t testing.TB) (adapter.Adapter, error) {
-				a := other.with(t, func(*driver.Config) {})
-				return a, a.EnsureSchema(t.Context())
-			},
-			User:    adapter.User{ID: "7", Email: email, EmailVerified: new(time.Date(2020, 1, 2, 3, 4, 5, 678e6, time.UTC))},
-			Account: adapter.AccountKey{Provider: "p", ProviderAccountID: "1"},
-			Session: adapter.Session{SessionToken: token, UserID: "7", Expires: time.Date(2037, 1, 2, 12, 0, 0, 0, time.UTC)},
-		})
+		for name, options := range map[string][]mysql.Option{
+			p.name: {mysql.WithLayout(p.layout)}, p.name + " without WithLayout": nil,
+		} {
+			email, token := newName("mail")+"@example.com", newName("session")
+			settings := e.Settings // the product writes in UTC
+			settings.Params = map[string]string{"time_zone": "'+00:00'"}
+			other, err := openEmpty(t.Context(), settings)
+			other.closed(t, err).run(t, p.tables+strings.NewReplacer("$E", "'"+email+"'", "$S", "'"+token+"'").Replace(p.person))
+			all = append(all, adaptertest.Foreign{
+				Name: name,
+				Open: func(t testing.TB) (adapter.Adapter, error) {
+					a := other.with(t, func(c *driver.Config) { c.Params = maps.Clone(e.Params) }, options...)
+					return a, a.EnsureSchema(t.Context())
+				},
+				User:    adapter.User{ID: "7", Email: email, EmailVerified: &verified},
+				Account: adapter.AccountKey{Provider: "p", ProviderAccountID: "1"},
+				Session: adapter.Session{SessionToken: token, UserID: "7", Expires: expires},
+			})
+		}
 	}
 	return all
 }
@@ -149,7 +161,7 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 				delete(c.Params, "tx_isolation")
 				c.Params["transaction_isolation"] = isolation
 			}
-		}, a.(*Handle).options()...))
+		}, e.options(a.(*Handle).prefix)...))
 	}
 	return all
 }
@@ -176,10 +188,10 @@ func (e *Env) readOnly(t testing.TB) (adapter.Adapter, func()) {
 	}
 }
 
-// tableNames are the tables, with the columns whose values a trigger quotes.
-var tableNames = map[string]string{
+// quoted are the tables, with the columns whose values a trigger quotes.
+var quoted = map[string]string{
 	"user": "id, $.name, $.email", "account": "userId, $.providerAccountId, $.access_token", "session": "sessionToken, $.userId",
-	"verificationToken": "token, $.identifier", "authenticator": "credentialID, $.userId, $.name",
+	"verificationToken": "token, $.identifier", "authenticator": "credentialID, $.userId, $.transports",
 }
 
 // triggered opens an adapter over tables on which refuse makes triggers with a body. In the
@@ -189,10 +201,11 @@ func (e *Env) triggered(t testing.TB, body string) (adapter.Adapter, func()) {
 	other := e.apart(t)
 	return other.handle(t, "", e.Conns), func() {
 		script := "CREATE TABLE of_site (n INT, UNIQUE KEY user_email_key (n));\nINSERT INTO of_site VALUES (1);\n"
-		for table, columns := range tableNames {
+		names := other.tableNames()
+		for table, columns := range quoted {
 			for event, row := range map[string]string{"INSERT": "NEW", "UPDATE": "NEW", "DELETE": "OLD"} {
 				script += fmt.Sprintf("CREATE TRIGGER refuse_%[1]s_%[2]s AFTER %[2]s ON `%[1]s` FOR EACH ROW BEGIN DECLARE r TEXT DEFAULT LEFT(CONCAT_WS(' ', %[3]s.%[4]s), 120); DECLARE c TEXT DEFAULT LEFT(r, 60); %[5]s; END;\n",
-					table, event, row, strings.ReplaceAll(columns, "$", row), body)
+					names[table], event, row, strings.ReplaceAll(columns, "$", row), body)
 			}
 		}
 		other.run(t, script)
@@ -206,12 +219,12 @@ func (e *Env) reduced(t testing.TB) (all []adaptertest.Reduced) {
 		"verificationToken": "DELETE", "authenticator": "INSERT"} {
 		account := newName("role")
 		script := fmt.Sprintf("CREATE USER %s;\n", account)
-		for table := range tableNames {
+		for table, name := range other.tableNames() {
 			rights := "SELECT, INSERT, UPDATE, DELETE"
 			if table == lacking {
 				rights = strings.Trim(strings.ReplaceAll(strings.ReplaceAll(rights, right, ""), ", ,", ","), ", ")
 			}
-			script += fmt.Sprintf("GRANT %s ON %s.`%s` TO %s;\n", rights, other.name, table, account)
+			script += fmt.Sprintf("GRANT %s ON %s.`%s` TO %s;\n", rights, other.name, name, account)
 		}
 		other.run(t, script)
 		t.Cleanup(func() {
@@ -224,7 +237,7 @@ func (e *Env) reduced(t testing.TB) (all []adaptertest.Reduced) {
 				if opened == nil {
 					opened = other.with(t, func(c *driver.Config) { c.User, c.Passwd = account, "" })
 				}
-				return other.over(t, opened.DB)
+				return other.over(t, opened.DB, other.options("")...)
 			},
 			Prepare: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).EnsureSchema(ctx) },
 			Witness: func(t testing.TB) adapter.Adapter { return other.handle(t, "", other.Conns) },

@@ -17,18 +17,35 @@ type mysqlWiring struct {
 func mysqlWirings() []Wiring {
 	const newest = stores.KindMariaDB
 	var all []Wiring
+	with := func(name, value string) mysqltest.Settings {
+		return mysqltest.Settings{Params: map[string]string{name: value}}
+	}
+	site := func(name string, asTheyAre bool) mysqltest.Settings {
+		return mysqltest.Settings{Site: name, AsTheyAre: asTheyAre}
+	}
+	zone, lax, ansi, serializable := with("time_zone", "'+13:00'"), with("sql_mode", "''"),
+		with("sql_mode", "'ANSI,TRADITIONAL'"), with("tx_isolation", "'SERIALIZABLE'")
+	zone.ParseTime, lax.Interpolate = true, true
+	ansi.Params["tx_isolation"], serializable.Params["sql_safe_updates"] = "'READ-COMMITTED'", "1"
+	relation, drizzle := site("Prisma", true), site("Drizzle", true)
+	relation.NoForeignKeys = true
+	drizzle.Params = map[string]string{"time_zone": "'+05:45'"}
 	for _, w := range []mysqlWiring{
 		{"MariaDB", newest, mysqltest.Settings{}},
 		{"MariaDB 10", newest.Of("10"), mysqltest.Settings{}},
 		{"MySQL 9", stores.KindMySQL.Of("9"), mysqltest.Settings{}},
 		{"pool of one", newest, mysqltest.Settings{Conns: 1}},
-		{"other zone, times parsed", newest, mysqltest.Settings{ParseTime: true,
-			Params: map[string]string{"time_zone": "'+13:00'"}}},
-		{"lax mode, interpolated", newest, mysqltest.Settings{Interpolate: true,
-			Params: map[string]string{"sql_mode": "''"}}},
-		{"ANSI mode, read committed", newest, mysqltest.Settings{Params: map[string]string{"sql_mode": "'ANSI,TRADITIONAL'", "tx_isolation": "'READ-COMMITTED'"}}},
-		{"serializable, safe updates", newest,
-			mysqltest.Settings{Params: map[string]string{"tx_isolation": "'SERIALIZABLE'", "sql_safe_updates": "1"}}},
+		{"other zone, times parsed", newest, zone},
+		{"lax mode, interpolated", newest, lax},
+		{"ANSI mode, read committed", newest, ansi},
+		{"serializable, safe updates", newest, serializable},
+		{"tables of Prisma, as they are", newest, site("Prisma", true)},
+		{"tables of Prisma, without foreign keys", newest, relation},
+		{"tables of Prisma, after SchemaChanges", newest, site("Prisma", false)},
+		{"tables of Prisma, MySQL 9", stores.KindMySQL.Of("9"), site("Prisma", false)},
+		{"tables of Drizzle, as they are", newest, drizzle},
+		{"tables of Drizzle, after SchemaChanges", newest, site("Drizzle", false)},
+		{"tables of Drizzle, MySQL 9", stores.KindMySQL.Of("9"), site("Drizzle", false)},
 	} {
 		all = append(all, Wiring{Adapter: "mysql", Name: w.name, Needs: []stores.Kind{w.kind}, open: w.open})
 	}

@@ -1,0 +1,181 @@
+package mysql_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mysql"
+	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// script runs statements that end with a semicolon at the end of a line.
+func script(t testing.TB, env *mysqltest.Env, text string) {
+	t.Helper()
+	for statement := range strings.SplitSeq(text, ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := env.Admin.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// TestKeysThatTheCollationTakesForAnother: a lookup is exact, and a record whose key differs
+// only in case or padding is a conflict that changes nothing.
+func TestKeysThatTheCollationTakesForAnother(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{Site: "Prisma", AsTheyAre: true, NoForeignKeys: true})
+	ctx, a := t.Context(), on(t, env.Admin, mysql.WithLayout(mysql.Prisma()))
+	if _, err := a.CreateUser(ctx, adapter.User{ID: "Ada", Email: "ada@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	soon := time.Now().Add(time.Hour)
+	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "token", UserID: "Ada", Expires: soon}); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"TOKEN", "token "} {
+		if s, err := a.GetSessionAndUser(ctx, other); s != nil || err != nil {
+			t.Errorf("GetSessionAndUser(%q) = %v, %v", other, s, err)
+		}
+		if s, err := a.DeleteSession(ctx, other); s != nil || err != nil {
+			t.Errorf("DeleteSession(%q) = %v, %v", other, s, err)
+		}
+		if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: other, UserID: "Ada", Expires: soon}); !isConflict(err) {
+			t.Errorf("CreateSession(%q): %v, want a conflict", other, err)
+		}
+	}
+	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "2", UserID: "ada", Expires: soon}); !errors.Is(err, adapter.ErrNotFound) {
+		t.Errorf("a session of a user whose ID differs in case: %v", err)
+	}
+	if n, err := a.DeleteSessionsByUserID(ctx, "ADA", ""); n != 0 || err != nil {
+		t.Errorf("deleted %d sessions of another ID, %v", n, err)
+	}
+	if u, err := a.DeleteUser(ctx, "Ada"); u == nil || err != nil {
+		t.Fatalf("DeleteUser: %v, %v", u, err)
+	}
+	left := -1
+	if err := env.Admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM Session").Scan(&left); err != nil || left != 0 {
+		t.Errorf("without foreign keys %d sessions are left, %v", left, err)
+	}
+}
+
+// TestTimestampsInAnyZone: a TIMESTAMP is the same instant whatever zone a connection has, also
+// in the hour that a zone has twice.
+func TestTimestampsInAnyZone(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{Site: "Drizzle", AsTheyAre: true})
+	ctx := t.Context()
+	var database string
+	if err := env.Admin.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
+		t.Fatal(err)
+	}
+	here := on(t, env.Admin, mysql.WithLayout(mysql.Drizzle()))
+	far := on(t, pool(t, database, func(c *driver.Config) { c.Params["time_zone"] = "'+13:00'" }), mysql.WithLayout(mysql.Drizzle()))
+	if _, err := far.CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	last := time.Date(2038, 1, 19, 3, 14, 7, 0, time.UTC)
+	for token, expires := range map[string]time.Time{"a": time.Date(2030, 10, 27, 0, 30, 0, 0, time.UTC), "b": last} {
+		if _, err := far.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: "u", Expires: expires.Add(time.Millisecond)}); err != nil {
+			if token == "b" && strings.Contains(err.Error(), "2038") {
+				continue
+			}
+			t.Fatal(err)
+		}
+		if s, err := here.GetSessionAndUser(ctx, token); err != nil || s == nil || !s.Session.Expires.Equal(expires) {
+			t.Errorf("%s: got %+v, %v, want %v", token, s, err, expires)
+		}
+	}
+	if _, err := here.CreateSession(ctx, adapter.Session{SessionToken: "c", UserID: "u", Expires: last.Add(time.Second)}); err == nil ||
+		!strings.Contains(err.Error(), "2038") {
+		t.Errorf("a session that ends after 2038: %v", err)
+	}
+}
+
+// TestSchemaChangesOfASite: after the statements none is left, EnsureSchema changes nothing, and
+// the statements have the lines of the schema file.
+func TestSchemaChangesOfASite(t *testing.T) {
+	t.Parallel()
+	for name, layout := range map[string]mysql.Layout{"Prisma": mysql.Prisma(), "Drizzle": mysql.Drizzle()} {
+		env := open(t, mysqltest.Settings{Site: name, AsTheyAre: true})
+		ctx, a := t.Context(), on(t, env.Admin, mysql.WithLayout(layout))
+		before, err := a.SchemaChanges(ctx)
+		if err != nil || len(before) == 0 {
+			t.Fatal(before, err)
+		}
+		if err := a.EnsureSchema(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := a.SchemaChanges(ctx); err != nil || len(again) != len(before) {
+			t.Errorf("%s: EnsureSchema has changed the tables of a site: %v, %v", name, again, err)
+		}
+		text := strings.Join(before, ";\n")
+		if want := map[string]string{"Prisma": "schema.prisma, User: id String @db.VarChar(255)", "Drizzle": `counter: bigint("counter", { mode: "number" })`}[name]; !strings.Contains(text, want) {
+			t.Errorf("%s: the statements lack the line %s:\n%s", name, want, text)
+		}
+		script(t, env, text)
+		if after, err := a.SchemaChanges(ctx); err != nil || len(after) > 0 {
+			t.Errorf("%s: after the statements: %v, %v", name, after, err)
+		}
+	}
+}
+
+// TestSitesThatDiffer: names, columns and a table that a site has otherwise, and what is
+// refused with its reason.
+func TestSitesThatDiffer(t *testing.T) {
+	t.Parallel()
+	for change, want := range map[string]string{
+		"ALTER TABLE User RENAME people, RENAME COLUMN email TO e_mail":  "",
+		"DROP TABLE Authenticator":                                       "",
+		"ALTER TABLE Session ADD tenant INT NOT NULL":                    "Session.tenant accepts no null",
+		"ALTER TABLE Session DROP INDEX Session_sessionToken_key":        "no unique key of sessionToken",
+		"ALTER TABLE Session MODIFY expires VARCHAR(255) NOT NULL":       "TypeORM",
+		"ALTER TABLE User MODIFY name VARCHAR(191) CHARACTER SET latin1": "character set is not utf8mb4",
+		"DROP TABLE VerificationToken":                                   "there is no table VerificationToken",
+		"ALTER TABLE Account ADD id VARCHAR(191) NOT NULL UNIQUE FIRST":  "",
+	} {
+		env := open(t, mysqltest.Settings{Site: "Prisma", AsTheyAre: true})
+		site := mysql.Prisma()
+		if strings.Contains(change, "people") {
+			site.Users, site.Columns = "people", map[string]string{"user.email": "e_mail"}
+		}
+		script(t, env, change)
+		a := on(t, env.Admin, mysql.WithLayout(site))
+		_, err := a.CreateUserWithAccount(t.Context(), adapter.User{Email: "a@example.com"}, adapter.Account{Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: "1"}, nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", change, err, want)
+		}
+		if strings.HasPrefix(change, "DROP TABLE Auth") {
+			if _, err := a.GetAuthenticator(t.Context(), "c"); !errors.Is(err, adapter.ErrUnsupported) || len(a.Missing()) == 0 {
+				t.Errorf("without the table: %v, missing %v", err, a.Missing())
+			}
+			if u, err := a.GetUserByEmail(t.Context(), "a@example.com"); err != nil || u == nil {
+				t.Errorf("%v, %v", u, err)
+			} else if _, err := a.DeleteUser(t.Context(), u.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestProductsAreNamed: tables of products that can't be served are refused with their name.
+func TestProductsAreNamed(t *testing.T) {
+	t.Parallel()
+	for want, tables := range map[string]string{
+		"TypeORM's": "CREATE TABLE users (id VARCHAR(36) PRIMARY KEY, email VARCHAR(255));\nCREATE TABLE sessions (id VARCHAR(36) PRIMARY KEY, sessionToken VARCHAR(255), expires VARCHAR(255))",
+		"Kysely's":  "CREATE TABLE User (id VARCHAR(36) PRIMARY KEY, email VARCHAR(255));\nCREATE TABLE Session (id VARCHAR(36) PRIMARY KEY, sessionToken VARCHAR(255), expires TIMESTAMP(3) NOT NULL)",
+		"Prisma()":  mysqltest.PrismaTables,
+	} {
+		env := open(t, mysqltest.Settings{})
+		script(t, env, "SET foreign_key_checks = 1;\nDROP TABLE account, session, verificationToken, authenticator, `user`;\n"+tables)
+		if err := on(t, env.Admin).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error that names %s", err, want)
+		}
+	}
+}

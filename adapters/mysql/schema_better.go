@@ -1,0 +1,123 @@
+package mysql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// alteration is what would be better about a table of a site.
+type alteration struct {
+	table, product string
+	parts          []string // of ALTER TABLE
+	lines          []string // for the schema file of the product
+	keys           bool     // the ID of a user is changed, which foreign keys refer to
+}
+
+// siteLengths are the lengths of keys at a site, where some are a key together: it has
+// 3,072 bytes.
+var siteLengths = map[string]int{"identifier": 255, "credentialID": 512}
+
+// column adds what would be better about a column.
+func (b *alteration) column(column column, site string, f *foundTable, collation string) {
+	has, there := f.columns[strings.ToLower(site)]
+	if !there && column.name == "credentialID" {
+		return
+	}
+	kind, exact := strings.ToUpper(column.kind), slices.Contains(collations, has.collation)
+	switch column.kind {
+	case "varchar":
+		length := max(siteLengths[column.name], int(has.length))
+		if siteLengths[column.name] == 0 {
+			length = max(column.length, length)
+		}
+		kind = fmt.Sprintf("VARCHAR(%d) CHARACTER SET utf8mb4 COLLATE %s", length, collation)
+		if there && exact && has.kind == "varchar" && int64(length) == has.length && (has.null || !column.null) {
+			return
+		}
+		b.keys = b.keys || column.name == "userId" || column.name == "id"
+	case "mediumtext":
+		if there && (has.kind == "mediumtext" || has.kind == "longtext") {
+			return
+		}
+	case "bigint":
+		if has.kind == "bigint" {
+			return
+		}
+	case "datetime":
+		if there && has.fraction >= 3 {
+			return
+		}
+		kind = "DATETIME(3)"
+		if there {
+			kind = strings.ToUpper(has.kind) + "(3)"
+		}
+	default:
+		return
+	}
+	verb := "ADD COLUMN"
+	if there {
+		verb = "MODIFY"
+	}
+	b.line(column, site, kind)
+	switch {
+	case column.null:
+		kind += " NULL"
+	case column.kind == "datetime": // without a default older servers change it by every update
+		kind += " NOT NULL DEFAULT CURRENT_TIMESTAMP(3)"
+	default:
+		kind += " NOT NULL"
+	}
+	b.parts = append(b.parts, fmt.Sprintf("%s `%s` %s", verb, site, kind))
+}
+
+// line adds the line of a column for the schema file of the product.
+func (b *alteration) line(column column, site, kind string) {
+	kind, _, _ = strings.Cut(kind, " ")
+	name, length, _ := strings.Cut(strings.TrimSuffix(kind, ")"), "(")
+	switch b.product {
+	case "prisma":
+		types := map[string]string{"VARCHAR": "String", "MEDIUMTEXT": "String", "BIGINT": "BigInt", "DATETIME": "DateTime", "TIMESTAMP": "DateTime"}
+		native := map[string]string{"VARCHAR": " @db.VarChar(" + length + ")", "MEDIUMTEXT": " @db.MediumText", "TIMESTAMP": " @db.Timestamp(3)"}
+		null := ""
+		if column.null {
+			null = "?"
+		}
+		b.lines = append(b.lines, site+" "+types[name]+null+native[name])
+	case "drizzle":
+		arguments := map[string]string{"VARCHAR": ", { length: " + length + " }", "BIGINT": `, { mode: "number" }`,
+			"DATETIME": `, { mode: "date", fsp: 3 }`, "TIMESTAMP": `, { mode: "date", fsp: 3 }`}
+		b.lines = append(b.lines, fmt.Sprintf("%s: %s(%q%s)", site, strings.ToLower(name), site, arguments[name]))
+	}
+}
+
+// alter adds the statements for a table: with the indexes that it lacks, and without its
+// foreign keys to the user for as long as the columns change.
+func (c *siteComparison) alter(t *table, f *foundTable, b *alteration) {
+	for _, k := range t.keys {
+		site := key{name: k.name}
+		for _, column := range k.columns {
+			site.columns = append(site.columns, c.a.layout.column(t.name, column))
+		}
+		if !k.unique && !f.has(site, "") {
+			b.parts = append(b.parts, fmt.Sprintf("ADD INDEX `%s` (`%s`)", c.a.prefix+k.name, strings.Join(site.columns, "`, `")))
+		}
+	}
+	if len(b.parts) == 0 {
+		return
+	}
+	comment := ""
+	if len(b.lines) > 0 {
+		file := map[string]string{"prisma": "schema.prisma", "drizzle": "the schema of Drizzle"}[b.product]
+		comment = " /* " + file + ", " + b.table + ": " + strings.Join(b.lines, "; ") + " */"
+	}
+	c.altered = append(c.altered, "ALTER TABLE `"+b.table+"` "+strings.Join(b.parts, ", ")+comment)
+	if t.foreignKey() == "" || !b.keys {
+		return
+	}
+	for _, name := range f.foreign {
+		c.unbound = append(c.unbound, fmt.Sprintf("ALTER TABLE `%s` DROP FOREIGN KEY `%s`", b.table, name))
+		c.bound = append(c.bound, fmt.Sprintf("ALTER TABLE `%s` ADD CONSTRAINT `%s` FOREIGN KEY (`%s`) REFERENCES `%s` (`%s`) ON DELETE CASCADE ON UPDATE CASCADE",
+			b.table, name, c.a.layout.column(t.name, "userId"), c.a.table("user"), c.a.layout.column("user", "id")))
+	}
+}

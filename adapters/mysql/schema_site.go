@@ -1,0 +1,187 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// siteComparison compares the tables of a site with what the adapter needs, and collects what
+// would be better.
+type siteComparison struct {
+	*comparison
+	a      *Adapter
+	server *server
+	found  map[string]*foundTable
+
+	unbound, altered, bound []string // statements for what would be better: foreign keys go, and come back
+}
+
+// compareSite compares the tables that a layout names. Nothing is missing that EnsureSchema
+// could add: what does not fit is refused with the statement, and changes has what would be
+// better.
+func (a *Adapter) compareSite(ctx context.Context, s *server, found map[string]*foundTable) (*comparison, error) {
+	c := &siteComparison{comparison: &comparison{any: true}, a: a, server: s, found: found}
+	c.shape = &shape{server: s, columns: map[string]*storage{}, extras: map[string][]extra{}, keys: map[string][]string{},
+		owned: map[string]bool{}, absent: map[string]bool{}}
+	for i := range tables {
+		c.table(&tables[i])
+	}
+	c.changes = append(append(c.unbound, c.altered...), c.bound...)
+	if len(c.refused) > 0 {
+		return c.comparison, nil
+	}
+	grants, err := on{a, a.db, a.inTx, nil}.lacking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(grants) > 0 {
+		c.refuse("the account lacks rights: %s", strings.Join(grants, "; "))
+	}
+	return c.comparison, nil
+}
+
+func (c *siteComparison) refuse(format string, args ...any) {
+	c.refused = append(c.refused, fmt.Sprintf(format, args...))
+}
+
+func (c *siteComparison) table(t *table) {
+	name, alias := c.a.table(t.name), aliases[t.name]
+	f, ok := c.found[name]
+	if !ok && t.name == "authenticator" {
+		c.shape.absent[t.name] = true
+	} else if !ok {
+		c.refuse("there is no table %s: WithLayout must name the tables of the site", name)
+	}
+	if !ok {
+		for _, column := range t.columns {
+			c.shape.columns[alias+"."+column.name] = &storage{field: t.name + "." + column.name}
+		}
+		return
+	}
+	if !strings.EqualFold(f.engine, "InnoDB") {
+		c.refuse("table %s has the engine %s, which has no transactions: ALTER TABLE `%s` ENGINE=InnoDB", name, f.engine, name)
+	}
+	known := map[string]bool{}
+	better := &alteration{table: name, product: c.a.layout.product}
+	for _, column := range t.columns {
+		if column.digest != "" {
+			continue
+		}
+		site := c.a.layout.column(t.name, column.name)
+		known[strings.ToLower(site)] = true
+		c.column(t, column, site, f)
+		better.column(column, site, f, c.server.collation)
+	}
+	c.alter(t, f, better)
+	for _, other := range slices.Sorted(maps.Keys(f.columns)) {
+		if has := f.columns[other]; !known[other] {
+			c.other(name, alias, other, has)
+		}
+	}
+	c.constraints(t, name, f)
+}
+
+// column compares one column.
+func (c *siteComparison) column(t *table, column column, site string, f *foundTable) {
+	name, alias := c.a.table(t.name), aliases[t.name]
+	field := name + "." + site
+	of := &storage{field: field, name: site, exact: true}
+	c.shape.columns[alias+"."+column.name] = of
+	has, ok := f.columns[strings.ToLower(site)]
+	if !ok {
+		of.name = ""
+		if !optional[alias+"."+column.name] {
+			c.refuse("table %s has no column %s", name, site)
+		}
+		return
+	}
+	of.kind, of.length, of.required = has.kind, has.length, !has.null
+	if column.null && !has.null && column.name != "email" {
+		c.refuse("column %s accepts no null: ALTER TABLE `%s` MODIFY `%s` %s NULL", field, name, site, has.kind)
+	}
+	if has.touched {
+		c.shape.extras[alias] = append(c.shape.extras[alias], extra{name: site, value: "`" + site + "`", kept: true})
+	}
+	if problem := c.kind(column, has, of); problem != "" {
+		c.refuse("column %s is %s: %s", field, has.kind, problem)
+	}
+}
+
+// bits of the integers.
+var bits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+
+// kind fills in how a column stores its values, and says what is wrong with its type.
+func (c *siteComparison) kind(column column, has foundColumn, of *storage) string {
+	switch column.kind {
+	case "varchar", "mediumtext":
+		if has.kind != "varchar" && has.kind != "char" && !strings.HasSuffix(has.kind, "text") {
+			return "want a type for texts, such as VARCHAR"
+		}
+		if !strings.HasPrefix(has.collation, "utf8mb4_") {
+			return "its character set is not utf8mb4, so it changes some texts: ALTER TABLE ... CONVERT TO CHARACTER SET utf8mb4"
+		}
+		of.exact = slices.Contains(collations, has.collation)
+		if has.kind == "char" {
+			return "it loses spaces at the end: want VARCHAR"
+		}
+	case "bigint":
+		if of.bits = bits[has.kind]; of.bits < 32 {
+			return "want INT or BIGINT"
+		}
+	case "tinyint":
+		if of.bits = bits[has.kind]; of.bits == 0 {
+			return "want TINYINT(1)"
+		}
+	case "datetime":
+		if has.kind != "datetime" && has.kind != "timestamp" {
+			return "want DATETIME(3) or TIMESTAMP(3): TypeORM stores instants as texts, in some zone, and its tables can't be served"
+		}
+		if has.kind == "datetime" && !c.a.layout.UTC {
+			return "the type does not say which time zone its values have: set Layout.UTC if the site writes UTC, or take TIMESTAMP(3)"
+		}
+		of.step = time.Second
+		for range min(has.fraction, 3) {
+			of.step /= 10
+		}
+	}
+	return ""
+}
+
+// other finds what the adapter writes into a column that is not its own: a random ID, or the
+// present into updatedAt.
+func (c *siteComparison) other(table, alias, column string, has foundColumn) {
+	plain := strings.ReplaceAll(column, "_", "")
+	switch {
+	case plain == "updatedat" && (has.kind == "datetime" || has.kind == "timestamp"):
+		c.shape.extras[alias] = append(c.shape.extras[alias], extra{name: column, value: fmt.Sprintf("UTC_TIMESTAMP(%d)", has.fraction), updated: true})
+	case has.null || has.filled:
+	case plain == "id" && has.kind == "varchar" && has.length >= 36:
+		c.shape.extras[alias] = append(c.shape.extras[alias], extra{name: column, value: "UUID()"})
+	default:
+		c.refuse("column %s.%s accepts no null and has no default, and the adapter does not write it", table, column)
+	}
+}
+
+// constraints compares keys and foreign keys.
+func (c *siteComparison) constraints(t *table, name string, f *foundTable) {
+	for key := range f.keys {
+		if f.unique[key] {
+			c.shape.keys[t.name] = append(c.shape.keys[t.name], key)
+		}
+	}
+	for _, columns := range t.siteKeys() {
+		var site []string
+		for _, column := range columns {
+			site = append(site, c.a.layout.column(t.name, column))
+		}
+		if !f.isUnique(site) {
+			c.refuse("table %s has no unique key of %s: ALTER TABLE `%s` ADD UNIQUE KEY (`%s`)", name, strings.Join(site, ", "), name,
+				strings.Join(site, "`, `"))
+		}
+	}
+	c.shape.owned[t.name] = t.foreignKey() != "" // their foreign keys may come and go
+}
