@@ -152,7 +152,7 @@ interop: images browser
 	@if .ci/setup-node; then $(MAKE) --no-print-directory interop-tests; else test "$$CI" != true; fi
 
 interop-tests:
-	@for d in . pg drizzle drizzlepg mongo upstash oidc types webauthn; do node interop/install.mjs $$d || exit 1; done
+	@for d in . pg prisma drizzle drizzlepg mongo upstash oidc types webauthn; do node interop/install.mjs $$d || exit 1; done
 	@$(WITH_STORES) -- sh -ec 'cd auth && go test -count=1 -run "Interop|AuthJS" ./...; (cd webauthn && go test -count=1 -run AuthJS .); \
 		for d in adapters/postgres adapters/sqlite adapters/mongo adapters/redis/cmd/copyupstash examples/demo examples/react examples/sveltekit examples/api; do (cd ../$$d && go test -count=1 -run Interop .); done'
 

@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,28 +37,77 @@ func TestInterop(t *testing.T) {
 }
 
 // TestInteropDrizzle lets the real @auth/drizzle-adapter and this adapter take turns on
-// the tables of Drizzle as they are, over sessions of the server that are far from UTC.
+// tables of either origin, over sessions of the server that are far from UTC.
 func TestInteropDrizzle(t *testing.T) {
-	for name, changed := range map[string]bool{"as they are": false, "after SchemaChanges": true} {
-		t.Run(name, func(t *testing.T) {
+	testProduct(t, product{layout: postgres.Drizzle(), tables: postgrestest.DrizzleTables, dir: "../../interop/drizzlepg",
+		documented: "schema.mjs", ours: "ours.mjs", start: func(t *testing.T, dir, schema, file string) *authjs.Adapter {
+			return authjs.Start(t, dir, serverURL(t, postgresURL), schema, file)
+		}})
+}
+
+// TestInteropPrisma does the same with the real @auth/prisma-adapter, whose client is
+// generated from each schema file.
+func TestInteropPrisma(t *testing.T) {
+	testProduct(t, product{layout: postgres.Prisma(), tables: postgrestest.PrismaTables, dir: "../../interop/prisma",
+		documented: "schema.prisma", ours: "ours.prisma", start: func(t *testing.T, dir, schema, file string) *authjs.Adapter {
+			return authjs.Start(t, dir, file, serverURL(t, postgresURL), schema)
+		}})
+}
+
+// product is another product that shares tables with this adapter.
+type product struct {
+	layout           postgres.Layout
+	tables           string
+	dir              string
+	documented, ours string // its schema files, for its tables and for ours
+	start            func(t *testing.T, dir, schema, file string) *authjs.Adapter
+}
+
+func testProduct(t *testing.T, p product) {
+	for _, origin := range []string{"as they are", "after SchemaChanges", "our tables"} {
+		t.Run(origin, func(t *testing.T) {
 			schema := newSchema(t)
 			pool := withParameters(t, map[string]string{"search_path": schema, "timezone": "Asia/Kathmandu"})
-			execSQL(t, pool, postgrestest.DrizzleTables, pgx.QueryExecModeSimpleProtocol)
-			if changed {
-				for _, change := range must(newAdapter(t, pool, postgres.WithLayout(postgres.Drizzle())).SchemaChanges(t.Context()))(t) {
+			options := []postgres.Option{postgres.WithLayout(p.layout)}
+			file := p.documented
+			if origin == "our tables" {
+				options, file = nil, p.ours
+			} else {
+				execSQL(t, pool, p.tables, pgx.QueryExecModeSimpleProtocol)
+			}
+			file = must(filepath.Abs(filepath.Join(p.dir, file)))(t)
+			if origin == "after SchemaChanges" {
+				changes := must(newAdapter(t, pool, options...).SchemaChanges(t.Context()))(t)
+				for _, change := range changes {
 					execSQL(t, pool, change, pgx.QueryExecModeSimpleProtocol)
 				}
+				changed := authjs.WithLines(t, string(must(os.ReadFile(file))(t)), changes)
+				file = filepath.Join(t.TempDir(), filepath.Base(file))
+				if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
-			a := newAdapter(t, pool, postgres.WithLayout(postgres.Drizzle()))
+			a := newAdapter(t, pool, options...)
 			if err := a.EnsureSchema(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			js := authjs.Start(t, "../../interop/drizzlepg", serverURL(t, postgresURL), schema)
+			js := p.start(t, p.dir, schema, file)
 			sharing := authjs.Sharing{Nobody: "nobody", Authenticators: true}
-			if !changed { // the column has 32 bits
+			if origin == "as they are" { // the column has 32 bits
 				sharing.ExpiresAt = 2000000000
 			}
 			authjs.Exchange(t, a, js, sharing)
+			authjs.Passkeys(t, a, js, origin != "as they are")
+			if !a.RequiresEmail() {
+				authjs.WithoutAddress(t, a, js)
+			}
+			if left := value[int](t, pool, rowsLeft); left != 0 {
+				t.Errorf("%d rows are left", left)
+			}
 		})
 	}
 }
+
+// rowsLeft counts the rows of all tables but the version table.
+const rowsLeft = `SELECT sum((xpath('/row/n/text()', query_to_xml(format('SELECT count(*) AS n FROM %I', tablename), false, true, '')))[1]::text::int)::int
+	FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'gatehouse_schema'`

@@ -2,12 +2,13 @@ package sqlite_test
 
 import (
 	"database/sql"
-	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/internal/authjs"
 )
 
@@ -34,42 +35,49 @@ func TestInterop(t *testing.T) {
 			a := newAdapter(t, db)
 			js := authjs.Start(t, "../../interop/drizzle", path)
 			authjs.Exchange(t, a, js, authjs.Sharing{Nobody: "nobody", Authenticators: true})
+			authjs.Passkeys(t, a, js, true)
+			authjs.WithoutAddress(t, a, js)
+		})
+	}
+}
 
-			ctx := t.Context()
-			made := js.Call("createUser", authjs.Record{"name": nil, "email": nil, "emailVerified": nil, "image": nil})
-			id := made["id"].(string)
-			same(t, "a user without an address", must(a.GetUser(ctx, id))(t), adapter.User{ID: id})
-			js.Call("createUser", authjs.Record{"name": nil, "email": nil, "emailVerified": nil, "image": nil})
-			ours := must(a.CreateUser(ctx, adapter.User{}))(t)
-			if found := js.Call("getUser", ours.ID); found == nil || found["email"] != nil {
-				t.Errorf("getUser of a user without an address: got %v", found)
+// TestInteropPrisma lets the real @auth/prisma-adapter and this adapter take turns on the
+// tables of Prisma, in both formats in which its driver stores instants.
+func TestInteropPrisma(t *testing.T) {
+	for name, c := range map[string]struct {
+		format   string
+		instants sqlite.Encoding
+		changed  bool
+	}{"as they are": {"unixepoch-ms", sqlite.Milliseconds, false}, "after SchemaChanges": {"iso8601", sqlite.Text, true}} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "prisma.db")
+			db := wirings[0].openDB(t, path)
+			run(t, db, sqlitetest.PrismaTables)
+			layout := sqlite.Prisma()
+			layout.Instants = c.instants
+			open := func() *sqlite.Adapter { return must(sqlite.New(db, sqlite.WithLayout(layout)))(t) }
+			file := string(must(os.ReadFile("../../interop/prisma/schema.prisma"))(t))
+			file = strings.Replace(file, `"postgresql"`, `"sqlite"`, 1)
+			if c.changed {
+				changes := must(open().SchemaChanges(t.Context()))(t)
+				run(t, db, strings.Join(changes, ";\n"))
+				file = authjs.WithLines(t, file, changes)
 			}
-
-			js.Call("createAuthenticator", authjs.Record{"credentialID": "theirs", "userId": id, "providerAccountId": "1", "credentialPublicKey": "key",
-				"counter": 5, "credentialDeviceType": "singleDevice", "credentialBackedUp": true, "transports": "usb"})
-			want := adapter.Authenticator{CredentialID: "theirs", UserID: id, ProviderAccountID: "1", CredentialPublicKey: "key",
-				Counter: 5, CredentialDeviceType: "singleDevice", CredentialBackedUp: true, Transports: new("usb")}
-			same(t, "GetAuthenticator", must(a.GetAuthenticator(ctx, "theirs"))(t), want)
-			must(a.RenameAuthenticator(ctx, id, "theirs", "Ada's key"))(t)
-			js.Call("updateAuthenticatorCounter", "theirs", 6)
-			want.Counter, want.Name = 6, new("Ada's key")
-			same(t, "GetAuthenticator", must(a.GetAuthenticator(ctx, "theirs"))(t), want)
-
-			must(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "ours", UserID: id, ProviderAccountID: "1"}))(t)
-			must(a.UpdateAuthenticatorCounter(ctx, "ours", 7))(t)
-			if found := js.Call("getAuthenticator", "ours"); found == nil || fmt.Sprint(found["counter"]) != "7" || found["credentialBackedUp"] != false {
-				t.Errorf("getAuthenticator: got %v", found)
+			schema := filepath.Join(t.TempDir(), "schema.prisma")
+			if err := os.WriteFile(schema, []byte(file), 0o600); err != nil {
+				t.Fatal(err)
 			}
-			if found := js.Call("listAuthenticatorsByUserId", id); found == nil || len(found["list"].([]any)) != 2 {
-				t.Errorf("listAuthenticatorsByUserId: got %v", found)
+			a := open()
+			js := authjs.Start(t, "../../interop/prisma", schema, path, c.format)
+			// Prisma's driver does not wait for a busy database.
+			sharing := authjs.Sharing{Nobody: "nobody", Authenticators: true, TakeTurns: true}
+			if !c.changed { // Int of Prisma has 32 bits
+				sharing.ExpiresAt = 2000000000
 			}
-			js.Call("linkAccount", authjs.Record{"userId": id, "type": "webauthn", "provider": "passkey", "providerAccountId": "1"})
-			if found := js.Call("getAccount", "1", "passkey"); found == nil || found["userId"] != id {
-				t.Errorf("getAccount: got %v", found)
-			}
-			must(a.DeleteUser(ctx, id))(t)
-			if found := js.Call("getAuthenticator", "ours"); found != nil {
-				t.Errorf("an authenticator of the deleted user is left: %v", found)
+			authjs.Exchange(t, a, js, sharing)
+			authjs.Passkeys(t, a, js, c.changed)
+			if !a.RequiresEmail() {
+				authjs.WithoutAddress(t, a, js)
 			}
 		})
 	}

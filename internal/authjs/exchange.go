@@ -25,8 +25,8 @@ type Sharing struct {
 	// Lookups must not find them, and the Go adapter must remove them when it
 	// deletes the user again.
 	Orphans bool
-	// TakeTurns: Auth.js does not use a token atomically on this server, so the two
-	// sides must not try at the same moment.
+	// TakeTurns: Auth.js does not use a token atomically on this server, or does not
+	// wait for its locks, so the two sides must not try at the same moment.
 	TakeTurns bool
 	// ExpiresAt is the expiry of an account; zero means an instant after 2038.
 	ExpiresAt int64

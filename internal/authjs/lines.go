@@ -1,0 +1,52 @@
+package authjs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var schemaLine = regexp.MustCompile(`(?m)^-- (?:schema\.prisma, model|Drizzle, table) (\S+): (.*)$`)
+
+// WithLines changes a schema file of Prisma or Drizzle as the comments of SchemaChanges say:
+// a line takes the place of the line of the same field, or is a new one of the model.
+func WithLines(t *testing.T, file string, changes []string) string {
+	t.Helper()
+	lines := strings.Split(file, "\n")
+	for _, change := range changes {
+		for _, found := range schemaLine.FindAllStringSubmatch(change, -1) {
+			model, line := found[1], found[2]
+			begin := slices.IndexFunc(lines, func(l string) bool {
+				return strings.HasPrefix(l, "model "+model+" {") || strings.Contains(l, `pgTable("`+model+`", {`) || strings.Contains(l, `sqliteTable("`+model+`", {`)
+			})
+			if begin < 0 {
+				t.Fatalf("the schema file has no %s", model)
+			}
+			lines = place(lines, begin, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// place puts a line into the model that begins at a line.
+func place(lines []string, begin int, line string) []string {
+	fields := strings.Fields(line)
+	drizzle := strings.Contains(lines[begin], "Table(")
+	if drizzle {
+		line += ","
+	}
+	end := begin + slices.IndexFunc(lines[begin:], func(l string) bool { return strings.HasPrefix(l, "}") })
+	isKey := strings.HasPrefix(line, "@@") || !strings.HasSuffix(fields[0], ":") && drizzle
+	if !isKey {
+		for i := begin; i < end; i++ {
+			if of := strings.Fields(lines[i]); len(of) > 0 && of[0] == fields[0] {
+				lines[i] = "  " + line
+				return lines
+			}
+		}
+	} else if drizzle {
+		end++ // the keys are an array after the fields
+	}
+	return slices.Insert(lines, end, "  "+line)
+}
