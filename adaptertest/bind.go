@@ -29,17 +29,7 @@ func (h *Harness) bind() *kit.Harness {
 		NewID:         h.NewID,
 		InternalNames: h.InternalNames,
 		ClauseTimeout: h.ClauseTimeout,
-		Declarations: kit.Declarations{
-			EmailFoldsCase: h.Declarations.EmailFoldsCase,
-			AssignsIDs:     h.Declarations.AssignsIDs,
-			Volatile:       h.Declarations.Volatile,
-			Timeless:       h.Declarations.Timeless,
-			NoPooler:       h.Declarations.NoPooler,
-			Scans:          h.Declarations.Scans,
-			Precision:      h.Declarations.Precision,
-			EventualReads:  h.Declarations.EventualReads,
-			Lacks:          h.Declarations.Lacks,
-		},
+		Declarations:  kit.Declarations(h.Declarations),
 	}
 	h.bindSite(b)
 	if h.Clock != nil {

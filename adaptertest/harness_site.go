@@ -34,7 +34,6 @@ func (h *Harness) validateSite() (problems []error) {
 // bindSite sets the fields about sites that exist.
 func (h *Harness) bindSite(b *kit.Harness) {
 	b.Settings, b.ReadOnly, b.Quoting, b.Refusing = h.Settings, h.ReadOnly, h.Quoting, h.Refusing
-	b.Declarations.NoSite = h.Declarations.NoSite
 	if h.Foreign != nil {
 		b.Foreign = func(t testing.TB) (all []kit.Foreign) {
 			for _, f := range h.Foreign(t) {

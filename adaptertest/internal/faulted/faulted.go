@@ -72,6 +72,22 @@ func Inject(c *kit.Context, control fault.Control, kind fault.Kind, step int) fa
 	return i
 }
 
+// TryInject arms a fault, if the control has faults of the kind.
+func TryInject(c *kit.Context, control fault.Control, kind fault.Kind, step int) (i fault.Injection, ok bool) {
+	i, err := control.Inject(kind, step)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		c.Fatalf("Inject: %v", err)
+	}
+	return i, err == nil
+}
+
+// MustHit ends the clause as not verified if none of its faults struck.
+func MustHit(c *kit.Context, hits int) {
+	if hits == 0 && !c.Failed() {
+		c.NotVerified("no call caused any traffic under the control of Faults")
+	}
+}
+
 // IsHit reports whether the fault has struck.
 func IsHit(i fault.Injection) bool {
 	select {
@@ -157,12 +173,9 @@ func KindsFor(c *kit.Context, turn, calls int, control fault.Control, wanted []f
 	var have []fault.Kind
 	for i := range wanted {
 		kind := wanted[(turn+i)%len(wanted)]
-		in, err := control.Inject(kind, farStep)
-		if errors.Is(err, errors.ErrUnsupported) {
+		in, ok := TryInject(c, control, kind, farStep)
+		if !ok {
 			continue
-		}
-		if err != nil {
-			c.Fatalf("Inject: %v", err)
 		}
 		in.Release()
 		have = append(have, kind)
@@ -241,9 +254,7 @@ func FaultsExcept(c *kit.Context, skip func(method string, kind fault.Kind) bool
 	if !applicable {
 		c.NotApplicable("the adapter has none of %v", methods)
 	}
-	if hits == 0 {
-		c.NotVerified("no call caused any traffic under the control of Faults")
-	}
+	MustHit(c, hits)
 }
 
 // AdoptID puts the ID that the adapter assigned in place of the one supplied.
@@ -459,12 +470,9 @@ func ListFails(c *kit.Context, list kit.Call, want any) {
 	kit.Each(c, BreakingFaults, OfKind, func(kind fault.Kind) bool {
 		before := hits
 		kit.InTurn(c, kit.FaultSteps, func(step int) (hit bool) {
-			i, err := control.Inject(kind, step)
-			if errors.Is(err, errors.ErrUnsupported) {
+			i, ok := TryInject(c, control, kind, step)
+			if !ok {
 				return false
-			}
-			if err != nil {
-				c.Fatalf("Inject: %v", err)
 			}
 			got, err := Bounded(c, LimitWith(kind),
 				func(c *kit.Context) (any, error) { return list.Do(c.Ctx, c.Adapter) })
@@ -481,9 +489,7 @@ func ListFails(c *kit.Context, list kit.Call, want any) {
 		})
 		return hits > before
 	})
-	if hits == 0 && !c.Failed() {
-		c.NotVerified("no call caused any traffic under the control of Faults")
-	}
+	MustHit(c, hits)
 }
 
 // NeedsFaults are the abilities that clauses about faults need.

@@ -111,6 +111,14 @@ func (c *Context) Token() adapter.VerificationToken {
 	return t
 }
 
+// TokenOf creates a verification token of the identifier that expires at the instant.
+func TokenOf(c *Context, identifier string, expires time.Time) adapter.VerificationToken {
+	t := c.NewToken()
+	t.Identifier, t.Expires = identifier, expires
+	c.CreateToken(t)
+	return t
+}
+
 func (c *Context) UseToken(key adapter.VerificationTokenKey) *adapter.VerificationToken {
 	return Of[*adapter.VerificationToken](c, UseVerificationToken(key))
 }
@@ -138,12 +146,15 @@ func (c *Context) UpdateCounter(credentialID string, counter int64) *adapter.Aut
 	return stored[adapter.Authenticator](c, UpdateAuthenticatorCounter(credentialID, counter))
 }
 
-func SomeUsers(c *Context, n int) []*adapter.User {
-	users := make([]*adapter.User, n)
-	for i := range users {
-		users[i] = c.User()
+// SomeUsers creates n users.
+func SomeUsers(c *Context, n int) []*adapter.User { return Times(n, c.User) }
+
+// Times returns what n calls of one return.
+func Times[T any](n int, one func() T) (all []T) {
+	for range n {
+		all = append(all, one())
 	}
-	return users
+	return all
 }
 
 // RawUser creates a user without the observer.

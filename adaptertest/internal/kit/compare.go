@@ -79,15 +79,21 @@ func Sees(c *Context, what string, lookup Call, want any) {
 	if !c.Works(lookup.Method) {
 		return
 	}
-	got := Of[any](c, lookup)
-	switch want := want.(type) {
-	case nil:
+	if got := Of[any](c, lookup); want == nil {
 		c.Absent(what, got, nil)
-	case []adapter.Authenticator:
-		c.SameAuthenticators(what, got.([]adapter.Authenticator), want)
-	default:
-		c.Same(what, got, want)
+	} else {
+		isAs(c, what, got, want)
 	}
+}
+
+// isAs compares a record, or a list as a multiset.
+func isAs(c *Context, what string, got, want any) {
+	if list, ok := want.([]adapter.Authenticator); ok {
+		listed, _ := got.([]adapter.Authenticator)
+		c.SameAuthenticators(what, listed, list)
+		return
+	}
+	c.Same(what, got, want)
 }
 
 // FindsNothing reports a breach unless the call succeeds and finds no record.

@@ -141,16 +141,11 @@ func Compare(c *Context, a adapter.Adapter, when string, all []Expected) {
 		if !c.Works(x.Method) {
 			continue
 		}
-		got, err := x.Do(c.Ctx, a)
 		what := x.Method + " " + when
-		list, ofAuthenticators := x.Want.([]adapter.Authenticator)
-		switch {
-		case err != nil:
+		if got, err := x.Do(c.Ctx, a); err != nil {
 			c.Errorf("%s: %v", what, err)
-		case ofAuthenticators:
-			c.SameAuthenticators(what, got.([]adapter.Authenticator), list)
-		default:
-			c.Same(what, got, x.Want)
+		} else {
+			isAs(c, what, got, x.Want)
 		}
 	}
 }
@@ -297,7 +292,7 @@ func (k *Records) Check(c *Context, a adapter.Adapter) {
 	Wrote(c)
 	after := k.look(c, a)
 	for _, x := range comparisons {
-		k.compare(c, "the uninvolved user's "+x.what+" changed", x.method, after)
+		isAs(c, "the uninvolved user's "+x.what+" changed", after[x.method], k.found[x.method])
 	}
 	if k.Has(VerificationTokenRecord) {
 		if t, err := a.UseVerificationToken(c.Ctx, k.Token.Key()); err == nil && t == nil {
@@ -316,19 +311,9 @@ func (k *Records) Lasting(c *Context, when string) {
 	}
 	for _, x := range comparisons {
 		if x.lasting {
-			k.compare(c, x.article+" "+x.what+" "+when, x.method, after)
+			isAs(c, x.article+" "+x.what+" "+when, after[x.method], k.found[x.method])
 		}
 	}
-}
-
-func (k *Records) compare(c *Context, what, method string, after map[string]any) {
-	before, now := k.found[method], after[method]
-	if list, ok := before.([]adapter.Authenticator); ok {
-		got, _ := now.([]adapter.Authenticator)
-		c.SameAuthenticators(what, got, list)
-		return
-	}
-	c.Same(what, now, before)
 }
 
 // breaches returns how many breaches were reported.

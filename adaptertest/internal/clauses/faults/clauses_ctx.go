@@ -86,9 +86,7 @@ var ctxClauses = []kit.Check{
 			return hits > before
 		})
 		kit.Each(c, allMethods(c), itsRecord, func(method string) bool { return endsBehindStalled(c, control, method) })
-		if hits == 0 {
-			c.NotVerified("no call caused any traffic under the control of Faults")
-		}
+		faulted.MustHit(c, hits)
 	}},
 	{ID: "CTX-03", Words: "success-has-taken-effect", Test: func(c *kit.Context) {
 		if len(c.Working(new(kit.Records).Writes())) == 0 {
@@ -494,9 +492,7 @@ func cancelAtEachStep(c *kit.Context, control fault.Control) {
 		judgeCancelled(c, x, fmt.Sprintf("cancelled while the answer to step %d was held", step))
 		return hit
 	})
-	if hits == 0 {
-		c.NotVerified("no call caused any traffic under the control of Faults")
-	}
+	faulted.MustHit(c, hits)
 }
 
 func judgeCancelled(c *kit.Context, x faulted.Case, how string) {
@@ -768,9 +764,7 @@ func nothingComesLater(c *kit.Context) {
 	if len(writes) == 0 {
 		c.NotApplicable("the adapter has no writes")
 	}
-	if hits == 0 {
-		c.NotVerified("no call caused any traffic under the control of Faults")
-	}
+	faulted.MustHit(c, hits)
 }
 
 // comesLater stalls a write until its deadline. It describes a write that came when the

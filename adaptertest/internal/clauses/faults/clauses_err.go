@@ -441,28 +441,18 @@ func secretsIn(r *kit.Run) func(text string) string {
 
 // errorsMatchTheirKind is ERR-11.
 func errorsMatchTheirKind(c *kit.Context) {
-	taken := func(what string, err error) {
-		if err == nil {
-			return // other clauses judge whether the call must fail
-		}
-		if !errors.Is(err, adapter.ErrConflict) {
-			c.Errorf("%s: the error does not match ErrConflict: %v", what, err)
-		}
-		if errors.Is(err, adapter.ErrNotFound) {
-			c.Errorf("%s: the error matches ErrNotFound: %v", what, err)
-		}
-	}
-	missing := func(what string, err error) {
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, adapter.ErrNotFound) {
-			c.Errorf("%s: the error does not match ErrNotFound: %v", what, err)
-		}
-		if errors.Is(err, adapter.ErrConflict) {
-			c.Errorf("%s: the error matches ErrConflict: %v", what, err)
+	names := map[error]string{adapter.ErrConflict: "ErrConflict", adapter.ErrNotFound: "ErrNotFound"}
+	matches := func(sentinel, other error) func(what string, err error) {
+		return func(what string, err error) {
+			if err != nil && !errors.Is(err, sentinel) { // other clauses judge whether the call must fail
+				c.Errorf("%s: the error does not match %s: %v", what, names[sentinel], err)
+			}
+			if errors.Is(err, other) {
+				c.Errorf("%s: the error matches %s: %v", what, names[other], err)
+			}
 		}
 	}
+	taken, missing := matches(adapter.ErrConflict, adapter.ErrNotFound), matches(adapter.ErrNotFound, adapter.ErrConflict)
 	for _, x := range kit.Conflicts(c) {
 		_, err := x.Try(c)
 		taken(x.Method+" with "+x.What, err)

@@ -69,12 +69,9 @@ var faultClauses = []kit.Check{
 				c.NotApplicable("the adapter has no lookups")
 			}
 			c.Parallel(4, func(int) { _, _ = reads[0].Do(c.Ctx, c.Adapter) }) // several connections are open
-			i, err := control.Inject(kind, 1)
-			if errors.Is(err, errors.ErrUnsupported) {
+			i, ok := faulted.TryInject(c, control, kind, 1)
+			if !ok {
 				return false
-			}
-			if err != nil {
-				c.Fatalf("Inject: %v", err)
 			}
 			_, _ = faulted.Within(c, faulted.CallTime, reads[0], c.Adapter)
 			i.Release()
@@ -437,19 +434,13 @@ func changedUnderFaults(c *kit.Context) {
 func listIsCut(c *kit.Context, kinds []fault.Kind) {
 	control := faulted.Control(c)
 	user := c.User()
-	var want []adapter.Authenticator
-	for range 7 {
-		want = append(want, c.Authenticator(user.ID))
-	}
+	want := kit.Times(7, func() adapter.Authenticator { return c.Authenticator(user.ID) })
 	for _, kind := range kinds {
 		for step := 1; step <= kit.FaultSteps; step++ {
 			faulted.Mend(c, control)
-			i, err := control.Inject(kind, step)
-			if errors.Is(err, errors.ErrUnsupported) {
+			i, ok := faulted.TryInject(c, control, kind, step)
+			if !ok {
 				break
-			}
-			if err != nil {
-				c.Fatalf("Inject: %v", err)
 			}
 			ctx, cancel := context.WithTimeout(c.Ctx, faulted.CallTime)
 			list, err := c.Adapter.ListAuthenticatorsByUserID(ctx, user.ID)
@@ -485,18 +476,15 @@ func abandonedCallEnds(c *kit.Context, method string) {
 	for step := 1; steps > 2 && step < steps; step++ {
 		k := kit.NewFixture(c, c.Observe(kit.Witness(c)))
 		m := k.CallOf(method)
-		held, err := control.Inject(fault.HoldReply, step)
-		if errors.Is(err, errors.ErrUnsupported) {
+		held, ok := faulted.TryInject(c, control, fault.HoldReply, step)
+		if !ok {
 			return
-		}
-		if err != nil {
-			c.Fatalf("Inject: %v", err)
 		}
 		lost := faulted.Inject(c, control, fault.FailRequest, step+1)
 		// On a busy machine the deadline may pass before the step. What is held then may
 		// be the request that ends a transaction, for which an adapter waits longer.
 		late := time.AfterFunc(faulted.HeldTime+faulted.AbandonTime, held.Release)
-		_, err = faulted.Bounded(c, faulted.HeldTime, func(c *kit.Context) (any, error) { return m.Do(c.Ctx, c.Adapter) })
+		_, err := faulted.Bounded(c, faulted.HeldTime, func(c *kit.Context) (any, error) { return m.Do(c.Ctx, c.Adapter) })
 		late.Stop()
 		if err != nil && faulted.IsHit(held) {
 			select {

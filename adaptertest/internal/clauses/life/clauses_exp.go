@@ -197,9 +197,7 @@ func tokensOfOneIdentifier(c *kit.Context, lists ...[]time.Duration) (all [][]ad
 		identifier := c.NewToken().Identifier
 		var tokens []adapter.VerificationToken
 		for _, life := range lives {
-			t := c.NewToken()
-			t.Identifier, t.Expires = identifier, c.Now().Add(life).UTC().Truncate(time.Millisecond)
-			c.CreateToken(t)
+			t := kit.TokenOf(c, identifier, c.Now().Add(life).UTC().Truncate(time.Millisecond))
 			tokens = append(tokens, t)
 		}
 		all = append(all, tokens)
@@ -916,9 +914,7 @@ func cleansUpInSteps(c *kit.Context) {
 			due[i].Sessions = []adapter.Session{s}
 		}
 		if x := what[i]; (x == 0 || x == 3 || x == steps-2) && c.Stores(kit.VerificationTokenRecord) {
-			t := c.NewToken()
-			t.Identifier, t.Expires = identifier, expires
-			c.CreateToken(t)
+			t := kit.TokenOf(c, identifier, expires)
 			due[i].Tokens = []adapter.VerificationToken{t}
 		}
 	}

@@ -83,10 +83,7 @@ var alistClauses = []kit.Check{
 	}},
 	{ID: "ALIST-03", Words: "failure-is-no-shorter-list", Needs: faulted.NeedsFaults, Requires: accountListMethods, Test: func(c *kit.Context) {
 		u := c.User().ID
-		var want []adapter.Account
-		for range 7 {
-			want = append(want, c.Account(u))
-		}
+		want := kit.Times(7, func() adapter.Account { return c.Account(u) })
 		faulted.ListFails(c, kit.ListAccountsByUserID(u), want)
 	}},
 	{ID: "ALIST-04", Words: "update-changes-exactly-what-is-set", Requires: accountUpdateMethods, Test: accountUpdates},

@@ -157,9 +157,7 @@ func tokensBeside(c *kit.Context, address string) (all []adapter.VerificationTok
 		if kit.AddressAs(c, identifier, address) == address {
 			continue
 		}
-		t := c.NewToken()
-		t.Identifier = identifier
-		c.CreateToken(t)
+		t := kit.TokenOf(c, identifier, c.Instant(time.Hour))
 		all = append(all, t)
 	}
 	return all

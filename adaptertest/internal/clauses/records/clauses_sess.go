@@ -24,10 +24,7 @@ var sessClauses = []kit.Check{
 		}
 	}},
 	{ID: "SESS-02", Words: "get-yields-session-and-owner", Requires: sessionMethods, Test: func(c *kit.Context) {
-		var users []*adapter.User
-		for range 3 {
-			users = append(users, c.User())
-		}
+		users := kit.SomeUsers(c, 3)
 		var sessions []adapter.Session
 		for range 2 {
 			for _, u := range users {
@@ -99,10 +96,7 @@ var sessClauses = []kit.Check{
 	}},
 	{ID: "SESS-06", Words: "sessions-live-their-own-lives", Requires: sessionMethods, Test: func(c *kit.Context) {
 		u := c.User()
-		var sessions []adapter.Session
-		for range 5 {
-			sessions = append(sessions, c.Session(u.ID))
-		}
+		sessions := kit.Times(5, func() adapter.Session { return c.Session(u.ID) })
 		deletes := c.Works("DeleteSession")
 		if deletes {
 			c.DeleteSession(sessions[1].SessionToken)

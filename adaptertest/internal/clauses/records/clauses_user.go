@@ -292,10 +292,7 @@ var userClauses = []kit.Check{
 		c.Same("GetUser", c.GetUser(u.ID), u)
 	}},
 	{ID: "USER-24", Words: "update-leaves-others-alone", Requires: userUpdateMethods, Test: func(c *kit.Context) {
-		var users []*adapter.User
-		for range 10 {
-			users = append(users, c.User())
-		}
+		users := kit.SomeUsers(c, 10)
 		c.UpdateUser(kit.UserUpdate(c, users[4].ID, kit.UserFields))
 		for i, u := range users {
 			if i != 4 {

@@ -202,18 +202,13 @@ var vtokClauses = []kit.Check{
 		}
 	}},
 	{ID: "VTOK-14", Words: "use-removes-the-matching-token-only", Requires: tokenMethods, Test: func(c *kit.Context) {
-		var tokens []adapter.VerificationToken
-		for range 5 {
-			tokens = append(tokens, c.Token())
-		}
+		tokens := kit.Times(5, c.Token)
 		for _, i := range []int{2, 4, 0, 3, 1} {
 			kit.Used(c, "a token of an identifier of its own", tokens[i])
 		}
 		if c.Works("CreateUser") {
 			b := userWith(c, 1, 2, 1)
-			t := c.NewToken()
-			t.Identifier = b.User.Email
-			c.CreateToken(t)
+			t := kit.TokenOf(c, b.User.Email, c.Instant(time.Hour))
 			kit.Used(c, "a token of a user's address", t)
 			unchanged(c, "of the user whose address the token was for", c.Adapter, b)
 			pendingBesideWrites(c)

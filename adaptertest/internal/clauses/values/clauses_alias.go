@@ -64,10 +64,7 @@ var aliasClauses = []kit.Check{
 			return
 		}
 		owner := c.User().ID
-		var want []adapter.Authenticator
-		for range 3 {
-			want = append(want, c.Authenticator(owner))
-		}
+		want := kit.Times(3, func() adapter.Authenticator { return c.Authenticator(owner) })
 		first, second := c.ListAuthenticators(owner), c.ListAuthenticators(owner)
 		before := deepCopy(second).([]adapter.Authenticator)
 		_ = append(first[:1], adapter.Authenticator{CredentialID: "appended"}) //nolint:gocritic // it writes into what it shares

@@ -609,25 +609,19 @@ func odd(c *kit.Context, v reflect.Value, field, owner string, key bool) {
 		*x = oddJSON[pick(len(oddJSON))]
 		return
 	case *adapter.Change[string]:
-		var s string
-		odd(c, reflect.ValueOf(&s).Elem(), field, owner, true)
-		*x = adapter.To(s)
+		oddChange(c, x, field, owner, true)
 		return
 	case *adapter.Change[*string]:
-		var s *string
-		odd(c, reflect.ValueOf(&s).Elem(), field, owner, false)
-		*x = adapter.To(s)
+		oddChange(c, x, field, owner, false)
 		return
 	case *adapter.Change[*int64]:
-		var n *int64
-		odd(c, reflect.ValueOf(&n).Elem(), field, owner, false)
-		*x = adapter.To(n)
+		oddChange(c, x, field, owner, false)
 		return
 	case *adapter.Change[json.RawMessage]:
-		*x = adapter.To(oddJSON[pick(len(oddJSON))])
+		oddChange(c, x, field, owner, false)
 		return
 	case *adapter.Change[time.Time]:
-		*x = adapter.To(oddInstants[pick(len(oddInstants))])
+		oddChange(c, x, field, owner, false)
 		return
 	case *adapter.Change[*time.Time]:
 		*x = adapter.To(&oddInstants[pick(len(oddInstants))])
@@ -666,6 +660,13 @@ func odd(c *kit.Context, v reflect.Value, field, owner string, key bool) {
 			odd(c, v.Field(i), name, owner, isKey)
 		}
 	}
+}
+
+// oddChange is a change to an odd value.
+func oddChange[T any](c *kit.Context, x *adapter.Change[T], field, owner string, key bool) {
+	var value T
+	odd(c, reflect.ValueOf(&value).Elem(), field, owner, key)
+	*x = adapter.To(value)
 }
 
 var (
