@@ -107,7 +107,7 @@ func (d *deliveries) join(ctx context.Context, r *request, key [sha256.Size]byte
 			close(mine.done)
 		}()
 		mine.result, mine.err = perform()
-		return mine.result, mine.err
+		return mine.copy()
 	}
 	d.mu.Unlock()
 	timer := time.NewTimer(deliveryWait)
@@ -120,11 +120,16 @@ func (d *deliveries) join(ctx context.Context, r *request, key [sha256.Size]byte
 		return perform()
 	}
 	r.pending, r.callbackURL, r.attempt = slices.Clone(first.by.pending), first.by.callbackURL, first.by.attempt
-	if first.result == nil {
-		return nil, cmp.Or(first.err, error(&Error{Type: ErrAuth, Message: "the delivery of the same answer panicked"}))
+	return first.copy()
+}
+
+// copy returns a result for one of the deliveries, to which its request adds what is its own.
+func (d *delivery) copy() (*Result, error) {
+	if d.result == nil {
+		return nil, cmp.Or(d.err, error(&Error{Type: ErrAuth, Message: "the delivery of the same answer panicked"}))
 	}
-	same := *first.result
-	return &same, nil
+	same := *d.result
+	return &same, d.err
 }
 
 // deliveryKey is the same for two requests only if they bring the same answer
