@@ -31,7 +31,7 @@ var (
 	redisReleases   = []release{{"8", "redis:8", LocalTrixie}, {"7", "redis:7", LocalStores}}
 	valkeyReleases  = []release{{"9", "valkey/valkey:9", LocalSid}, {"8", "valkey/valkey:8", LocalTrixie}}
 	mariadbReleases = []release{{"11", "mariadb:11.8", LocalTrixie}, {"10", "mariadb:10.11", LocalStores}}
-	mysqlReleases   = []release{{"9", "mysql:9", LocalSid}}
+	mysqlReleases   = []release{{"9", "mysql:9", LocalSid}, {"8", "mysql:8.4", ""}}
 	mongoReleases   = []release{{"8", "mongo:8", ""}, {"7", "mongo:7", ""}, {"6", "mongo:6", LocalMongo}, {"5", "mongo:5", ""}}
 )
 

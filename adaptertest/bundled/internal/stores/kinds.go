@@ -22,7 +22,7 @@ const (
 	KindRedisCluster Kind = "cluster"    // three masters of Redis; versions as KindRedis
 	KindSentinel     Kind = "sentinel"   // a master of Redis, two replicas, three sentinels; versions as KindRedis
 	KindMariaDB      Kind = "mariadb"    // MariaDB 11, 10
-	KindMySQL        Kind = "mysql"      // MySQL 9
+	KindMySQL        Kind = "mysql"      // MySQL 9, 8
 	KindMongo        Kind = "mongo"      // MongoDB, standalone: 8, 7, 6, 5
 	KindMongoReplica Kind = "replica"    // a replica set of one member; versions as KindMongo
 	KindMongoUsers   Kind = "mongousers" // MongoDB, standalone, whose clients must sign in; versions as KindMongo

@@ -34,6 +34,7 @@ func mysqlWirings() []Wiring {
 		{"MariaDB", newest, mysqltest.Settings{}},
 		{"MariaDB 10", newest.Of("10"), mysqltest.Settings{}},
 		{"MySQL 9", stores.KindMySQL.Of("9"), mysqltest.Settings{}},
+		{"MySQL 8", stores.KindMySQL.Of("8"), mysqltest.Settings{}}, // only a registry has it
 		{"pool of one", newest, mysqltest.Settings{Conns: 1}},
 		{"other zone, times parsed", newest, zone},
 		{"lax mode, interpolated", newest, lax},
