@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
@@ -19,6 +20,9 @@ func TestConformance(t *testing.T) {
 // TestConformanceOfSites runs the suite on the tables of other products, as they are and
 // after SchemaChanges.
 func TestConformanceOfSites(t *testing.T) {
+	if os.Getenv("ADAPTERTEST_ROUNDS") == "" {
+		t.Setenv("ADAPTERTEST_ROUNDS", "0.2") // TestConformance runs all rounds of the races in the same code
+	}
 	for _, site := range []string{"Prisma", "Drizzle"} {
 		for name, asTheyAre := range map[string]bool{"as they are": true, "after SchemaChanges": false} {
 			t.Run(site+", "+name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func TestCommandsRefuseUnknownFlags(t *testing.T) {
 	for dir, flag := range commands {
 		t.Run(dir, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "command")
-			build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+			build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", program, ".")
 			build.Dir = filepath.Join(root, filepath.FromSlash(dir))
 			build.Env = append(os.Environ(), "GOWORK=off")
 			if out, err := build.CombinedOutput(); err != nil {
