@@ -29,7 +29,8 @@ func account(t testing.TB, env *mysqltest.Env, name string, rights []string, opt
 		t.Fatal(err)
 	}
 	name += database[len(database)-12:]
-	for _, s := range []string{"CREATE USER " + name, fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "), database, name)} {
+	for _, s := range []string{"CREATE USER " + name, fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "),
+		database, name)} {
 		if _, err := env.Admin.ExecContext(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,8 @@ func TestLeastRights(t *testing.T) {
 	}
 	a := account(t, env, "serving_", serving)
 	user, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "a@example.com"},
-		adapter.Account{Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "c"})
+		adapter.Account{Type: adapter.AccountOAuth, Provider: "p",
+			ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
