@@ -32,10 +32,7 @@ func benchHarness(t testing.TB, env *mysqltest.Env) adaptertest.Harness {
 
 // newBaseline opens the baseline over a pool whose statements are one round trip each.
 func newBaseline(tb testing.TB, env *mysqltest.Env) mysqltest.Baseline {
-	var database string
-	if err := env.Admin.QueryRowContext(tb.Context(), "SELECT DATABASE()").Scan(&database); err != nil {
-		tb.Fatal(err)
-	}
+	database := databaseOf(tb, env)
 	return mysqltest.NewBaseline(pool(tb, database, func(c *driver.Config) {
 		c.InterpolateParams, c.ParseTime = true,
 			true

@@ -73,10 +73,7 @@ func TestTimestampsInAnyZone(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{Site: "Drizzle", AsTheyAre: true})
 	ctx := t.Context()
-	var database string
-	if err := env.Admin.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
-		t.Fatal(err)
-	}
+	database := databaseOf(t, env)
 	here := on(t, env.Admin, mysql.WithLayout(mysql.Drizzle()))
 	far := on(t, pool(t, database, func(c *driver.Config) { c.Params["time_zone"] = "'+13:00'" }),
 		mysql.WithLayout(mysql.Drizzle()))

@@ -24,10 +24,7 @@ var (
 // account makes an account with rights on the database, and opens an adapter as it.
 func account(t testing.TB, env *mysqltest.Env, name string, rights []string, opts ...mysql.Option) *mysql.Adapter {
 	t.Helper()
-	var database string
-	if err := env.Admin.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&database); err != nil {
-		t.Fatal(err)
-	}
+	database := databaseOf(t, env)
 	name += database[len(database)-12:]
 	for _, s := range []string{"CREATE USER " + name, fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "),
 		database, name)} {
