@@ -59,6 +59,7 @@ type site struct {
 	prefix         string
 	newCollections bool
 	forms          forms
+	demotion       *demotion
 
 	checked    atomic.Bool // check has found that the database is right
 	needsEmail atomic.Bool // see RequiresEmail
@@ -96,7 +97,7 @@ func New(db *mgo.Database, with ...Option) (*Adapter, error) {
 	for _, opt := range with {
 		problems = append(problems, opt.apply(&o))
 	}
-	on := &site{db: db, names: o.names, prefix: o.prefix, newCollections: o.newCollections, forms: forms{prisma: o.names.prisma, credential: "credentialID"}}
+	on := &site{db: db, demotion: &demotion{db: db}, names: o.names, prefix: o.prefix, newCollections: o.newCollections, forms: forms{prisma: o.names.prisma, credential: "credentialID"}}
 	if o.names.prisma {
 		on.forms.credential = "_id"
 		on.needsEmail.Store(true)

@@ -86,11 +86,9 @@ func (c collection) deleteBatch(ctx context.Context, ids bson.A, filter bson.D) 
 	filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, filter...)
 	// With another index the server may read all matching documents for each
 	// batch.
-	result, err := c.DeleteMany(bounded{abortable{ctx}, time.Now().Add(batchTime)}, filter, driver.DeleteMany().SetHint(bson.D{{Key: "_id", Value: int32(1)}}))
-	if err != nil {
-		return 0, c.done(ctx, rightRemove, err)
-	}
-	return result.DeletedCount, nil
+	return c.deleteMany(ctx, func() (*mgo.DeleteResult, error) {
+		return c.DeleteMany(bounded{abortable{ctx}, time.Now().Add(batchTime)}, filter, driver.DeleteMany().SetHint(bson.D{{Key: "_id", Value: int32(1)}}))
+	})
 }
 
 // bounded is a context with a deadline for the driver, which sends the remaining

@@ -22,6 +22,8 @@ type collection struct {
 	ready func(ctx context.Context) error
 	// unique are the fields of the adapter's own unique indexes.
 	unique [][]string
+	// demotion leaves a server that is no longer the primary.
+	demotion *demotion
 	// stamped: documents have createdAt and updatedAt, as those of Prisma.
 	stamped bool
 }
@@ -37,7 +39,7 @@ func (s *site) collection(name string, unique ...[]string) collection {
 		SetWriteConcern(writeconcern.Majority()).
 		SetRegistry(bson.NewRegistry()).
 		SetBSONOptions(&options.BSONOptions{}))
-	return collection{Collection: own, ready: s.check, unique: append(unique, []string{"_id"})}
+	return collection{Collection: own, ready: s.check, demotion: s.demotion, unique: append(unique, []string{"_id"})}
 }
 
 // find returns the one document that matches, or nil.
@@ -60,8 +62,33 @@ func (c collection) insert(ctx context.Context, document fields) error {
 		now := date(time.Now())
 		document = slices.Concat(document, fields{{Key: "createdAt", Value: now}, {Key: "updatedAt", Value: now}})
 	}
-	_, err := c.InsertOne(abortable{ctx}, bson.D(document))
-	return c.done(ctx, rightInsert, err)
+	return c.write(ctx, rightInsert, func() error {
+		_, err := c.InsertOne(abortable{ctx}, bson.D(document))
+		return err
+	})
+}
+
+// write does a write, and once more if the server refuses it because it is no longer the
+// primary.
+func (c collection) write(ctx context.Context, right string, do func() error) error {
+	began := time.Now()
+	err := c.done(ctx, right, do())
+	if c.demotion.again(ctx, began, err) {
+		err = c.done(ctx, right, do())
+	}
+	return err
+}
+
+// writeOne does a write of one document, and returns the document, or nil if none matches.
+func (c collection) writeOne(ctx context.Context, right string, do func() *mgo.SingleResult) (raw bson.Raw, err error) {
+	err = c.write(ctx, right, func() (err error) {
+		raw, err = do().Raw()
+		return err
+	})
+	if errors.Is(err, mgo.ErrNoDocuments) {
+		return nil, nil
+	}
+	return raw, err
 }
 
 // change changes the one document that matches and returns the changed document,
@@ -73,7 +100,9 @@ func (c collection) change(ctx context.Context, filter, changes any) (bson.Raw, 
 	if update, ok := changes.(bson.D); ok && c.stamped {
 		changes = append(slices.Clip(update), bson.E{Key: "$currentDate", Value: bson.D{{Key: "updatedAt", Value: true}}})
 	}
-	return c.one(ctx, rightUpdate, c.FindOneAndUpdate(abortable{ctx}, filter, changes, options.FindOneAndUpdate().SetReturnDocument(options.After)))
+	return c.writeOne(ctx, rightUpdate, func() *mgo.SingleResult {
+		return c.FindOneAndUpdate(abortable{ctx}, filter, changes, options.FindOneAndUpdate().SetReturnDocument(options.After))
+	})
 }
 
 // take deletes the one document that matches and returns it, or nil if none
@@ -82,7 +111,7 @@ func (c collection) take(ctx context.Context, filter bson.D) (bson.Raw, error) {
 	if err := c.ready(ctx); err != nil {
 		return nil, err
 	}
-	return c.one(ctx, rightRemove, c.FindOneAndDelete(abortable{ctx}, filter))
+	return c.writeOne(ctx, rightRemove, func() *mgo.SingleResult { return c.FindOneAndDelete(abortable{ctx}, filter) })
 }
 
 func (c collection) one(ctx context.Context, right string, result *mgo.SingleResult) (bson.Raw, error) {
@@ -117,11 +146,19 @@ func (c collection) delete(ctx context.Context, filter bson.D) (int64, error) {
 	if err := c.ready(ctx); err != nil {
 		return 0, err
 	}
-	result, err := c.DeleteMany(abortable{ctx}, filter)
-	if err != nil {
-		return 0, c.done(ctx, rightRemove, err)
-	}
-	return result.DeletedCount, nil
+	return c.deleteMany(ctx, func() (*mgo.DeleteResult, error) { return c.DeleteMany(abortable{ctx}, filter) })
+}
+
+// deleteMany returns how many documents a deletion has deleted.
+func (c collection) deleteMany(ctx context.Context, do func() (*mgo.DeleteResult, error)) (n int64, err error) {
+	err = c.write(ctx, rightRemove, func() error {
+		result, err := do()
+		if err == nil {
+			n = result.DeletedCount
+		}
+		return err
+	})
+	return n, err
 }
 
 // abortable is a context whose deadline the driver sees as a cancellation. At a

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,11 @@ type refusal struct {
 	// taken: a unique index of the adapter's own has the key. A unique index of the site
 	// is no conflict.
 	taken bool
-	cause mgo.CommandError
+	// written: the write is done, and was not confirmed.
+	written bool
+	// topology is the state of a server that is not the primary.
+	topology bson.Raw
+	cause    mgo.CommandError
 }
 
 func (e *refusal) Error() string { return e.text }
@@ -86,6 +91,12 @@ func (c collection) refused(right string, err error) error {
 	code, raw := codeOf(err)
 	e := &refusal{code: code, taken: said.HasErrorCode(duplicateKey) && c.hasTaken(raw, err.Error())}
 	e.text = reasons[code]
+	if written, ok := errors.AsType[mgo.WriteException](err); ok {
+		e.written, raw = written.WriteConcernError != nil, written.Raw
+	}
+	if topology, ok := raw.Lookup("topologyVersion").DocumentOK(); ok {
+		e.topology = bytes.Clone(topology)
+	}
 	switch {
 	case code == duplicateKey && !e.taken:
 		e.text = "a unique index of the site refused the document"

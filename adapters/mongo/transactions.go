@@ -60,7 +60,11 @@ func (a *Adapter) askTransactions(ctx context.Context) (bool, error) {
 // one. It does not repeat it after a lost connection; no other method does either.
 func (a *Adapter) transaction(ctx context.Context, do func(ctx context.Context) error) error {
 	for deadline := time.Now().Add(conflictTime); ; {
+		began := time.Now()
 		err := a.tryTransaction(ctx, do)
+		if isCode(err, demoted...) {
+			a.users.demotion.left(ctx, began, err)
+		}
 		var said mgo.ServerError
 		again := answered(err) && errors.As(err, &said) && said.HasErrorLabel("TransientTransactionError")
 		if !again || ctx.Err() != nil || time.Now().After(deadline) {

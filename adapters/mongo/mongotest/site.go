@@ -22,7 +22,7 @@ import (
 // siteFields sets the fields of the harness about sites that exist.
 func (e *Env) siteFields(h *adaptertest.Harness) {
 	h.Foreign, h.Settings, h.Quoting, h.Refusing = e.foreign, e.settings, e.validated, e.validated
-	h.Declarations.NoSite = map[string]string{"ReadOnly": "the driver itself leaves a server that is no primary"}
+	h.Declarations.NoSite = map[string]string{"ReadOnly": "a set has one primary for all clauses, so another test lets it step down"}
 	if e.users != nil {
 		h.Reduced = e.reduced
 	} else {

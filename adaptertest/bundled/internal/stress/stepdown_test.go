@@ -1,0 +1,146 @@
+package stress_test
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mongo"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestPrimaryStepsDown lets the primary of MongoDB step down, behind one name to which a client
+// connects directly. While the name leads to the former primary, reads go on and writes fail.
+// When it leads to the new one, the connections to the former are left: writes succeed again,
+// and reads find what was written.
+func TestPrimaryStepsDown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("LEFT OUT: -short tests memory only")
+	}
+	ctx := t.Context()
+	t.Setenv(stores.EnvMongoSet, "") // the test may use only a set that this run started
+	set, err := wiringstest.Servers(t, stores.Options{}).Find(ctx, stores.KindMongoSet)
+	if err != nil {
+		wiringstest.LeaveOut(t, err)
+	}
+	name := &oneName{t: t, set: set}
+	former := name.lead()
+	client, err := mgo.Connect(options.Client().ApplyURI("mongodb://one.name/?directConnection=true").SetDialer(name).SetMaxPoolSize(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.WithoutCancel(ctx)) })
+	db := client.Database("gatehouse_stepdown")
+	a, err := mongo.New(db)
+	if err == nil {
+		err = a.EnsureIndexes(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := a.CreateUser(ctx, adapter.User{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(ctx context.Context) error { _, err := a.CreateUser(ctx, adapter.User{}); return err }
+	read := func(ctx context.Context) error {
+		if got, err := a.GetUser(ctx, user.ID); err != nil || got == nil {
+			t.Errorf("GetUser: got %v, %v", got, err)
+		}
+		return nil
+	}
+	atOnce(ctx, create) // opens all connections
+
+	stepDown := bson.D{{Key: "replSetStepDown", Value: 60}, {Key: "secondaryCatchUpPeriodSecs", Value: 10}}
+	if err := name.at(former, func(c *mgo.Client) error { return c.Database("admin").RunCommand(ctx, stepDown).Err() }); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := create(ctx); err == nil {
+			t.Fatal("the former primary has stored a user")
+		}
+		atOnce(ctx, read)
+	}
+	for name.lead() == former {
+		if t.Context().Err() != nil {
+			t.Fatal("the set has elected nobody else")
+		}
+	}
+	began, refused := time.Now(), 0
+	for create(ctx) != nil {
+		if refused++; time.Since(began) > 10*time.Second {
+			t.Fatal("writes fail 10 s after the name leads to the new primary")
+		}
+	}
+	t.Logf("%d writes were refused in %v after the switch", refused, time.Since(began).Round(time.Millisecond))
+	for range 5 {
+		atOnce(ctx, func(ctx context.Context) error {
+			if err := create(ctx); err != nil {
+				t.Errorf("CreateUser after the switch: %v", err)
+			}
+			return nil
+		})
+	}
+	if _, err := a.DeleteUser(ctx, user.ID); err != nil {
+		t.Fatal(err)
+	}
+	atOnce(ctx, func(ctx context.Context) error {
+		if got, err := a.GetUser(ctx, user.ID); err != nil || got != nil {
+			t.Errorf("a deleted user: got %v, %v", got, err)
+		}
+		return nil
+	})
+	if err := db.Drop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// atOnce calls f eight times at once.
+func atOnce(ctx context.Context, f func(ctx context.Context) error) {
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { _ = f(ctx) })
+	}
+	wg.Wait()
+}
+
+// oneName dials the member to which it leads, whatever the address is.
+type oneName struct {
+	t      *testing.T
+	set    *stores.Store
+	target atomic.Pointer[string]
+}
+
+// lead makes the name lead to the present primary, and returns its address.
+func (n *oneName) lead() string {
+	n.t.Helper()
+	primary, err := n.set.Primary(n.t.Context())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.target.Store(&primary.Addr)
+	return primary.Addr
+}
+
+func (n *oneName) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, *n.target.Load())
+}
+
+// at opens a client of one member for the time of a function.
+func (n *oneName) at(addr string, do func(*mgo.Client) error) error {
+	client, err := mgo.Connect(options.Client().ApplyURI("mongodb://" + addr + "/?directConnection=true"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Disconnect(context.WithoutCancel(n.t.Context())) }()
+	return do(client)
+}
