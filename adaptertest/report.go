@@ -229,11 +229,7 @@ func (r *Report) writeRest(b *strings.Builder) {
 		}
 	}
 	for _, x := range r.With(Recorded) {
-		what := strings.Join(x.Evidence, "; ")
-		if x.Reason != "" {
-			what = x.Reason
-		}
-		fmt.Fprintf(b, "recorded %s: %s\n", x.Clause.ID, what)
+		fmt.Fprintf(b, "recorded %s: %s\n", x.Clause.ID, strings.Join(x.Evidence, "; "))
 	}
 	fmt.Fprintf(b, "slowest: %s\n", strings.Join(r.slowest(10), ", "))
 }

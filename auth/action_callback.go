@@ -2,8 +2,11 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 )
 
 // callback serves GET and POST callback: it ends a sign-in. Errors that are not
@@ -18,7 +21,8 @@ func (e *engine) callback(ctx context.Context, r *request) (*Result, error) {
 		return nil, err
 	}
 	e.debug(ctx, "callback route error details", slog.String("provider", r.providerID), slog.String("method", r.method), names(r.query))
-	return nil, &Error{Type: ErrCallbackRoute, Message: "provider " + r.providerID, Cause: err}
+	_, mistake := errors.AsType[oauth.Mistake](err)
+	return nil, &Error{Type: ErrCallbackRoute, Message: "provider " + r.providerID, Cause: outageOf(err), client: mistake}
 }
 
 func (e *engine) callbackOf(ctx context.Context, r *request) (*Result, error) {

@@ -51,9 +51,6 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 		return nil, err
 	}
 	tokens, profile, err := e.exchange(ctx, r, o, checks, params)
-	if _, mistake := errors.AsType[oauth.Mistake](err); mistake {
-		err = &Error{Type: ErrCallbackRoute, Message: "provider " + p.ID, Cause: err, client: true}
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +110,7 @@ func (o *oauthClient) checkAnswer(ctx context.Context, params url.Values) error 
 	}
 	issuer, announced, err := o.answerIssuer(ctx)
 	if err != nil {
-		return &Error{Type: ErrCallbackRoute, Message: "provider " + o.provider.ID, Cause: err}
+		return &Error{Type: ErrCallbackRoute, Message: "provider " + o.provider.ID, Cause: outageOf(err)}
 	}
 	if err := o.checkIssuer(issuer, announced, params.Get("iss")); err != nil {
 		return refuse(err.Error())
@@ -249,7 +246,7 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 		}))
 		switch {
 		case err != nil:
-			return TokenSet{}, err
+			return TokenSet{}, oauth.Outage(err)
 		case tokens == nil || tokens.AccessToken == "":
 			return TokenSet{}, errors.New("Token.Request returned no access token")
 		}
@@ -305,7 +302,7 @@ func profileOf(ctx context.Context, o *oauthClient, params url.Values, tokens To
 			err = errors.New("UserInfo.Request returned no profile")
 		}
 		if err != nil {
-			return nil, err
+			return nil, oauth.Outage(err)
 		}
 		return profile, samePerson(p, claims, profile)
 	}

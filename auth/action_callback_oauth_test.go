@@ -32,6 +32,8 @@ type attempt struct {
 	// slow: the provider takes as long as it is allowed to, which is
 	// requestTimeout.
 	slow bool
+	// down: the provider is not available, as it is if it is slow.
+	down bool
 	// log is the reason that is logged. If type and page are empty, they mean
 	// CallbackRouteError and the error page.
 	log  string
@@ -44,6 +46,8 @@ const requestTimeout = 10 * time.Second
 
 const (
 	errorPage = origin + "/auth/error?error=Configuration"
+	// downPage is the page for a provider that is not available.
+	downPage = origin + "/auth/error?error=ProviderUnavailable"
 	// lateAnswer and strangeAnswer are the pages for an answer whose checks are
 	// missing or used up, and for one that no honest provider gives this browser.
 	lateAnswer    = origin + "/auth/error?error=InvalidCheck"
@@ -155,8 +159,8 @@ func publicPEM(p *idp) []byte {
 }
 
 var idTokenAttempts = []attempt{
-	{name: "wrong issuer", set: claim("iss", "https://evil.example"), log: "issued by another issuer"},
-	{name: "issuer with a slash", set: func(p *idp, o *auth.OAuth) { claim("iss", p.URL+"/")(p, o) }, log: "issued by another issuer"},
+	{name: "wrong issuer", set: claim("iss", "https://evil.example"), log: "issued by another issuer", page: strangeAnswer},
+	{name: "issuer with a slash", set: func(p *idp, o *auth.OAuth) { claim("iss", p.URL+"/")(p, o) }, log: "issued by another issuer", page: strangeAnswer},
 	{name: "no issuer", set: claim("iss", nil), log: "iss is missing"},
 	{name: "issuer is a list", set: func(p *idp, o *auth.OAuth) { claim("iss", []string{p.URL})(p, o) }, log: "iss is not a string"},
 	{name: "issuer is null", set: nullClaim("iss"), log: "iss is missing"},
@@ -286,7 +290,7 @@ var idTokenAttempts = []attempt{
 
 var keyAttempts = []attempt{
 	{name: "keys are HTML", set: at("/jwks", body(200, "text/html", "<h1>hello</h1>")), log: "id token: "},
-	{name: "keys answer 500", set: at("/jwks", body(500, "text/plain", "oops")), log: "fetching keys"},
+	{name: "keys answer 500", down: true, set: at("/jwks", body(500, "text/plain", "oops")), log: "fetching keys"},
 	{name: "keys are endless", set: at("/jwks", flood(`{"keys":[`)), log: "id token: "},
 	{name: "keys hang", set: at("/jwks", hang), slow: true, log: "id token: "},
 	{name: "keys drip", set: at("/jwks", drip), slow: true, log: "id token: "},
@@ -343,7 +347,7 @@ var discoveryAttempts = []attempt{
 	{name: "metadata with a number for the promise of an issuer", set: metadata("authorization_response_iss_parameter_supported", 7),
 		log: "authorization_response_iss_parameter_supported is not a Boolean"},
 	{name: "metadata with a number for the algorithms", set: metadata("id_token_signing_alg_values_supported", 7), log: "id_token_signing_alg_values_supported is not a list"},
-	{name: "metadata answers 500", set: at("/.well-known/openid-configuration", body(500, "application/json", "{}")), atStart: true, log: "discovery: status 500"},
+	{name: "metadata answers 500", down: true, set: at("/.well-known/openid-configuration", body(500, "application/json", "{}")), atStart: true, log: "discovery: status 500"},
 	{name: "metadata redirects without end", set: at("/.well-known/openid-configuration", redirectHere(302)), atStart: true, log: "discovery: status 302"},
 	{name: "metadata is endless", set: at("/.well-known/openid-configuration", flood("{")), atStart: true, log: "larger than"},
 	{name: "metadata drips", set: at("/.well-known/openid-configuration", drip), slow: true, atStart: true, log: "discovery: "},
@@ -351,7 +355,7 @@ var discoveryAttempts = []attempt{
 	{name: "provider does not pick up", set: func(_ *idp, o *auth.OAuth) {
 		o.HTTPClient = &http.Client{Transport: unreachable{}}
 	}, slow: true, atStart: true, log: "discovery: "},
-	{name: "provider hangs up", set: at("/.well-known/openid-configuration", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), atStart: true, log: "EOF"},
+	{name: "provider hangs up", down: true, set: at("/.well-known/openid-configuration", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), atStart: true, log: "EOF"},
 }
 
 var tokenAttempts = []attempt{
@@ -361,8 +365,8 @@ var tokenAttempts = []attempt{
 	{name: "token answer goes on after its end", set: at("/token", body(200, "application/json", `{"access_token":"a","token_type":"bearer"}{}`)), log: "not a JSON object"},
 	{name: "token answer is empty", set: at("/token", body(200, "application/json", "")), log: "not a JSON object"},
 	{name: "token answer 201", set: at("/token", body(201, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 201"},
-	{name: "token answer 500", set: at("/token", body(500, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 500"},
-	{name: "token answer 500 in HTML", set: at("/token", body(500, "text/html", "<h1>hello</h1>")), log: "status 500"},
+	{name: "token answer 500", down: true, set: at("/token", body(500, "application/json", `{"access_token":"a","token_type":"bearer"}`)), log: "status 500"},
+	{name: "token answer 500 in HTML", down: true, set: at("/token", body(500, "text/html", "<h1>hello</h1>")), log: "status 500"},
 	{name: "token answer is an error that repeats the request", page: strangeAnswer, set: at("/token", func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil {
 			panic(err)
@@ -377,7 +381,7 @@ var tokenAttempts = []attempt{
 	{name: "token answer is endless", set: at("/token", flood(`{"access_token":"a"`)), log: "larger than"},
 	{name: "token answer drips", set: at("/token", drip), slow: true, log: "/token: "},
 	{name: "token endpoint hangs", set: at("/token", hang), slow: true, log: "/token: "},
-	{name: "token answer stops half-way", set: at("/token", func(w http.ResponseWriter, r *http.Request) {
+	{name: "token answer stops half-way", down: true, set: at("/token", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		body(200, "application/json", `{"access_token":"a","token_type":"bearer"}`)(w, r)
 		_ = http.NewResponseController(w).Flush()
@@ -408,7 +412,7 @@ var tokenAttempts = []attempt{
 
 var userInfoAttempts = []attempt{
 	{name: "userinfo is HTML", set: plain(at("/userinfo", body(200, "text/html", "<h1>hello</h1>"))), log: "not a JSON object"},
-	{name: "userinfo answers 500 with a profile", set: plain(at("/userinfo", body(500, "application/json", `{"sub":"eve"}`))), log: "status 500"},
+	{name: "userinfo answers 500 with a profile", down: true, set: plain(at("/userinfo", body(500, "application/json", `{"sub":"eve"}`))), log: "status 500"},
 	{name: "userinfo answers 401 with a profile", set: plain(at("/userinfo", body(401, "application/json", `{"id":"eve"}`))), log: "status 401"},
 	{name: "userinfo answers 302 with a profile", set: plain(at("/userinfo", body(302, "application/json", `{"id":"eve"}`))), log: "status 302"},
 	{name: "userinfo redirects without end", set: plain(at("/userinfo", redirectHere(307))), log: "status 307"},
@@ -435,7 +439,7 @@ var userInfoAttempts = []attempt{
 	}), log: "meant for another client"},
 	{name: "userinfo signed by another issuer", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
 		p.endpoints["/userinfo"] = body(200, "application/jwt", p.sign(map[string]any{"sub": "ada", "iss": "https://evil.example"}))
-	}), log: "issued by another issuer"},
+	}), log: "issued by another issuer", page: strangeAnswer},
 	{name: "userinfo signed and expired", set: userInfoOnly(func(p *idp, _ *auth.OAuth) {
 		p.endpoints["/userinfo"] = body(200, "application/jwt", p.sign(map[string]any{"sub": "ada", "exp": 1}))
 	}), log: "expired"},
@@ -515,6 +519,10 @@ func (a attempt) run(t *testing.T) {
 	if a.page == "" {
 		a.page = errorPage
 		switch {
+		case (a.slow || a.down) && a.atStart:
+			a.page = signInPage + "ProviderUnavailable"
+		case a.slow || a.down:
+			a.page = downPage
 		case a.atStart:
 			a.page = signInPage + "Configuration"
 		case a.answer != nil && a.kind == auth.ErrCallbackRoute:

@@ -76,6 +76,11 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 	if _, ours := typeOf(err); err != nil && !ours {
 		err = &Error{Type: ErrEmailSignIn, Message: "provider " + p.id() + ": the mail was not sent", Cause: err}
 	}
+	if errors.Is(err, ErrRecipientRefused) { // the answer says nothing about the address
+		e.logError(ctx, err)
+		e.signInFailed(ctx, r, err)
+		err = nil
+	}
 	if err != nil {
 		return nil, err
 	}

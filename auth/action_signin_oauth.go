@@ -21,7 +21,7 @@ import (
 func (e *engine) signInOAuth(ctx context.Context, r *request, p *OAuth) (*Result, error) {
 	result, err := e.authorizationRequest(ctx, r, e.oauth[p.ID])
 	if err != nil {
-		return nil, &Error{Type: ErrOAuthSignIn, Message: "provider " + p.ID, Cause: err}
+		return nil, &Error{Type: ErrOAuthSignIn, Message: "provider " + p.ID, Cause: outageOf(err)}
 	}
 	return result, nil
 }

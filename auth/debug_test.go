@@ -62,7 +62,7 @@ func TestDebugMessages(t *testing.T) {
 			b.get(callback(denied)).wantLocation(t, signInPage+"OAuthCallbackError")
 			b.get("/auth/callback/idp?code=x").wantLocation(t, lateAnswer)
 			s.idp.endpoints["/token"] = body(http.StatusInternalServerError, "text/plain", "oops")
-			s.signIn(b).wantLocation(t, errorPage)
+			s.signIn(b).wantLocation(t, downPage)
 			b.get("/auth/nothing")
 
 			got := []string{}

@@ -157,9 +157,11 @@ func providerFromEnv(env Env, p Provider) Provider {
 // CreateActionURL returns the URL of an action as a server sees it. It is below
 // AUTH_URL (or NEXTAUTH_URL) if that is set. Otherwise it is below the host
 // that the headers name, X-Forwarded-Host before Host; the scheme is
-// X-Forwarded-Proto, else protocol, else https. The caller must be sure that
-// the headers can be trusted. Of config, only BasePath, Logger and TrustedProxyCount are used. A
-// host that is missing or malformed is an error.
+// X-Forwarded-Proto, else protocol, else https. Of several values in a header, the
+// one that the outermost trusted proxy wrote counts, as in ForwardedURL. The caller
+// must be sure that the headers come from a trusted proxy. Of config, only BasePath,
+// Logger, TrustedProxyCount and TrustedProxies are used. A host that is missing or
+// malformed is an error.
 func CreateActionURL(action Action, protocol string, header http.Header, env Env, config Config) (*url.URL, error) {
 	var u *url.URL
 	if site := siteURL(env); site != "" {
@@ -174,14 +176,18 @@ func CreateActionURL(action Action, protocol string, header http.Header, env Env
 			u.Path, u.RawPath = "", ""
 		}
 	} else {
-		host, err := forwarded(header, "X-Forwarded-Host", config.TrustedProxyCount)
+		n := config.TrustedProxyCount
+		if n <= 0 && len(config.TrustedProxies) > 0 {
+			n = config.hopsOf(header)
+		}
+		host, err := forwarded(header, "X-Forwarded-Host", n)
 		if err != nil {
 			return nil, err
 		}
 		if host == "" {
 			host = header.Get("Host")
 		}
-		proto, err := forwarded(header, "X-Forwarded-Proto", config.TrustedProxyCount)
+		proto, err := forwarded(header, "X-Forwarded-Proto", n)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
+	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
@@ -81,6 +82,14 @@ const (
 	ErrOAuthProfileParse ErrorType = "OAuthProfileParseError"
 	// ErrOAuthSignIn: the authorization request could not be made.
 	ErrOAuthSignIn ErrorType = "OAuthSignInError"
+	// ErrProviderUnavailable: the provider can't be reached, or says that it can't
+	// answer now. It is the cause of an error of type ErrOAuthSignIn or
+	// ErrCallbackRoute. Client.
+	ErrProviderUnavailable ErrorType = "ProviderUnavailable"
+	// ErrRecipientRefused: the mail server accepts no mail for the recipient. A
+	// function SendVerificationRequest may return it, wrapped or not: the client is
+	// told what it is told if the mail was sent. Logged only.
+	ErrRecipientRefused ErrorType = "RecipientRefused"
 	// ErrSessionToken: the database session could not be read or renewed.
 	// Logged only.
 	ErrSessionToken ErrorType = "SessionTokenError"
@@ -229,9 +238,17 @@ func ours(err error) error {
 	case began.OtherChallenge:
 		return &Error{Type: ErrWebAuthnVerification, Code: codeExpired, Message: e.Message}
 	case began.TooLarge:
-		return &Error{Type: ErrAuth, Message: e.Message}
+		return &Error{Type: ErrAuth, Message: e.Message, client: true}
 	}
 	return mapped
+}
+
+// outageOf gives the error of a provider that is not available its type.
+func outageOf(err error) error {
+	if _, ok := errors.AsType[oauth.Unavailable](err); ok {
+		return &Error{Type: ErrProviderUnavailable, Cause: err}
+	}
+	return err
 }
 
 // invalidCheck is the error for a check that is not valid. Anybody can send a

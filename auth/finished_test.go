@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -303,6 +304,47 @@ func TestStrangersWriteNoError(t *testing.T) {
 	}
 }
 
+// TestRefusalsThatStrangersCause: a stranger whose provider is sound is refused in
+// every way that depends on the stranger alone. None writes an error, and none is
+// told of a configuration.
+func TestRefusalsThatStrangersCause(t *testing.T) {
+	for name, c := range map[string]struct {
+		set    func(p *idp, o *auth.OAuth)
+		fields []string
+	}{
+		"foreign tenant":        {claim("iss", "https://idp.example.com/tenant-2"), nil},
+		"issuer of another":     {claim("iss", "https://evil.example"), nil},
+		"no way to tell who":    {claim("sub", "\u200b"), nil},
+		"damaged id":            {claim("sub", "a\ufffdb"), nil},
+		"old authentication":    {authenticatedBefore(24 * time.Hour), nil},
+		"another nonce":         {claim("nonce", "x"), nil},
+		"code of another":       {at("/token", body(400, "application/json", `{"error":"invalid_grant"}`)), nil},
+		"code refused with 401": {at("/token", body(401, "application/json", `{"error":"invalid_grant"}`)), nil},
+		"code that breaks it":   {at("/token", body(500, "text/html", "oops")), nil},
+		"long page":             {nil, []string{"callbackUrl", "/" + strings.Repeat("x", 30000)}},
+		"no address":            {claim("email", "\x00@"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
+				if c.set != nil {
+					c.set(p, o)
+				}
+			})
+			b := newBrowser(t, s)
+			r := b.post("/auth/signin/idp", c.fields...)
+			if strings.HasPrefix(r.location(), s.idp.URL) {
+				r = b.get(callback(s.idp.authorize(t, r.location())))
+			}
+			if strings.Contains(r.location(), "Configuration") {
+				t.Errorf("the browser is sent to %s", r.location())
+			}
+			if strings.Contains(s.log.String(), "level=ERROR") {
+				t.Errorf("a stranger writes an error:\n%s", s.log)
+			}
+		})
+	}
+}
+
 // TestTypedAddressIsNotTold: the answer to an address is the same for one that
 // is not accepted and one that the mail server refuses.
 func TestTypedAddressIsNotTold(t *testing.T) {
@@ -338,6 +380,65 @@ func TestFormOfAnOldPage(t *testing.T) {
 	page := b.get(r.location())
 	if !strings.Contains(page.body, "You are signed in as ada@example.com. Please try again.") || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
 		t.Errorf("the page is %v\n%s", page.Header, page.body)
+	}
+}
+
+// TestProviderThatIsDown: whichever request to the provider gets no response, or
+// one that says it failed, the person is told that the provider can't be reached,
+// and to try again. What an operator can change stays a configuration.
+func TestProviderThatIsDown(t *testing.T) {
+	fail := func(status int) http.HandlerFunc { return body(status, "text/plain", "no") }
+	hangUp := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	boom := func(path string) error {
+		return &url.Error{Op: "Post", URL: path, Err: &net.OpError{Op: "dial", Err: errors.New("no route")}}
+	}
+	for name, c := range map[string]struct {
+		set      func(p *idp, o *auth.OAuth)
+		location string
+		level    string
+	}{
+		"discovery":       {at("/.well-known/openid-configuration", fail(503)), signInPage + "ProviderUnavailable", "ERROR"},
+		"discovery hangs": {at("/.well-known/openid-configuration", hangUp), signInPage + "ProviderUnavailable", "ERROR"},
+		"token endpoint":  {at("/token", fail(502)), downPage, "WARN"},
+		"too many":        {at("/token", fail(429)), downPage, "WARN"},
+		"busy":            {at("/token", body(400, "application/json", `{"error":"temporarily_unavailable"}`)), downPage, "WARN"},
+		"token hangs up":  {at("/token", hangUp), downPage, "ERROR"},
+		"keys":            {at("/jwks", fail(500)), downPage, "ERROR"},
+		"userinfo":        {userInfoOnly(at("/userinfo", fail(504))), downPage, "ERROR"},
+		"userinfo hook": {func(_ *idp, o *auth.OAuth) {
+			o.UserInfoOnly, o.UserInfo.Request = true, func(context.Context, auth.UserInfoRequest) (auth.Profile, error) { return nil, boom("/userinfo") }
+		}, downPage, "ERROR"},
+		"token hook": {func(_ *idp, o *auth.OAuth) {
+			o.Token.Request = func(context.Context, auth.TokenRequest) (*auth.TokenSet, error) { return nil, boom("/token") }
+		}, downPage, "ERROR"},
+		"no discovery":     {at("/.well-known/openid-configuration", fail(404)), signInPage + "Configuration", "ERROR"},
+		"no keys":          {at("/jwks", fail(404)), errorPage, "ERROR"},
+		"unknown client":   {at("/token", body(401, "application/json", `{"error":"invalid_client"}`)), errorPage, "ERROR"},
+		"metadata at home": {metadata("token_endpoint", "http://127.0.0.1:1/"), signInPage + "Configuration", "ERROR"},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			now := newClock()
+			s := newSiteWith(t, newBubbleIDP(t, now.Now), now, func(p *idp, _ *auth.Config, o *auth.OAuth) { c.set(p, o) })
+			b := newBrowser(t, s)
+			r := b.post("/auth/signin/idp")
+			if strings.HasPrefix(r.location(), s.idp.URL) {
+				r = b.get(callback(s.idp.authorize(t, r.location())))
+			}
+			r.wantLocation(t, c.location)
+			page := b.get(r.location())
+			if strings.Contains(c.location, "Unavailable") {
+				if !strings.Contains(page.body, "can’t be reached at the moment") || !strings.Contains(strings.ToLower(page.body), "please try again") || strings.Contains(page.body, "server") {
+					t.Errorf("the page is\n%s", page.body)
+				}
+				if want := map[bool]int{true: 503, false: 200}[c.location == downPage]; page.StatusCode != want {
+					t.Errorf("the page has status %d, want %d", page.StatusCode, want)
+				}
+			}
+			if !strings.Contains(s.log.String(), "level="+c.level) || c.level == "WARN" && strings.Contains(s.log.String(), "level=ERROR") {
+				t.Errorf("the level is not %s:\n%s", c.level, s.log)
+			}
+			b.wantNoSession()
+		})
 	}
 }
 

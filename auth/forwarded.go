@@ -51,20 +51,28 @@ func ForwardedURL(r *http.Request, c Config) (*url.URL, error) {
 // trustedHops is the number of proxies of TrustedProxies, in a row, through which
 // a request came.
 func (c *Config) trustedHops(r *http.Request) int {
-	trusted := func(a netip.Addr) bool {
-		return a.IsValid() && slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
-	}
-	if !trusted(parseAddress(r.RemoteAddr)) {
+	if !c.trusts(parseAddress(r.RemoteAddr)) {
 		return 0
 	}
+	return c.hopsOf(r.Header)
+}
+
+// hopsOf is trustedHops for the headers of a request that came from a trusted
+// proxy.
+func (c *Config) hopsOf(h http.Header) int {
 	n := 1
-	for _, said := range slices.Backward(forwardedValues(r.Header, "X-Forwarded-For")) {
-		if !trusted(parseAddress(said)) {
+	for _, said := range slices.Backward(forwardedValues(h, "X-Forwarded-For")) {
+		if !c.trusts(parseAddress(said)) {
 			break
 		}
 		n++
 	}
 	return n
+}
+
+// trusts reports whether an address is in one of TrustedProxies.
+func (c *Config) trusts(a netip.Addr) bool {
+	return a.IsValid() && slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // forwarded returns the value of a header that the outermost of n trusted

@@ -79,6 +79,20 @@ func TestActionURLBehindProxies(t *testing.T) {
 	if err != nil || !strings.HasPrefix(u.String(), "https://shop.example.com/") {
 		t.Errorf("got %v, %v", u, err)
 	}
+	config := auth.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	for addresses, want := range map[string]string{
+		"1.1.1.1, 2.2.2.2":                     "http://inner/",
+		"1.1.1.1, 2.2.2.2, 10.0.0.2":           "https://shop.example.com/",
+		"1.1.1.1, 2.2.2.2, 10.0.0.3, 10.0.0.2": "http://evil.example/",
+	} {
+		header := http.Header{
+			"X-Forwarded-For": {addresses}, "X-Forwarded-Host": {"evil.example, shop.example.com, inner"}, "X-Forwarded-Proto": {"http, https, http"},
+		}
+		u, err := auth.CreateActionURL(auth.ActionSession, "http", header, func(string) string { return "" }, config)
+		if err != nil || !strings.HasPrefix(u.String(), want) {
+			t.Errorf("%s: got %v, %v, want %s", addresses, u, err, want)
+		}
+	}
 }
 
 // TestProxiesAreConfiguredOnce: a count that can't be, or a count and networks,

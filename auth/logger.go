@@ -18,7 +18,7 @@ func (e *engine) logError(ctx context.Context, err error) {
 	case clientLeft(ctx, err):
 		level = slog.LevelWarn
 	case t == ErrAccessDenied && deniedByFailure(err):
-	case ours && (t.shownToClient() || t == ErrUnknownAction || t == ErrInvalidCallbackURL || t == ErrUntrustedHost || ofClient(err)):
+	case ours && (t.shownToClient() || t == ErrUnknownAction || t == ErrInvalidCallbackURL || t == ErrUntrustedHost || t == ErrRecipientRefused || ofClient(err)):
 		level = slog.LevelWarn
 	}
 	e.log.LogAttrs(ctx, level, "auth: request failed", slog.Any("error", err))

@@ -76,10 +76,21 @@ func sendBySMTP(ctx context.Context, v VerificationRequest) error {
 		return &Error{Type: ErrEmailSignIn, Message: "the part of the address before the @ is not ASCII, and the mail server has no SMTPUTF8 (RFC 6531)", client: true}
 	}
 	err = client.SendWithSMTPClient(server, m)
-	if refused, ok := errors.AsType[*mail.SendError](err); ok && refused.Reason == mail.ErrSMTPRcptTo {
-		return &Error{Type: ErrEmailSignIn, Message: "the mail server refuses the recipient", Cause: err, client: true}
+	if refused, ok := errors.AsType[*mail.SendError](err); ok && refusesRecipient(refused) {
+		return &Error{Type: ErrEmailSignIn, Cause: &Error{Type: ErrRecipientRefused, Cause: err, client: true}}
 	}
 	return err
+}
+
+// refusesRecipient reports whether the mail server has accepted the sender and
+// then refused the recipient, or the mail for the recipient. The reply 421 says
+// that the server is closing (RFC 5321 section 3.8).
+func refusesRecipient(e *mail.SendError) bool {
+	switch e.Reason {
+	case mail.ErrSMTPRcptTo, mail.ErrSMTPData, mail.ErrSMTPDataClose:
+		return e.ErrorCode() >= 400 && e.ErrorCode() != 421
+	}
+	return false
 }
 
 // mailOf writes the mail. Domains are in ASCII, because not every mail server

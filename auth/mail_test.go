@@ -65,6 +65,8 @@ type mailSession struct {
 	server *mailServer
 	mail   received
 	known  bool
+	// refuses says that the recipient refuses the mail once it is there.
+	refuses bool
 }
 
 func (s *mailSession) AuthMechanisms() []string { return []string{sasl.Plain} }
@@ -88,8 +90,15 @@ func (s *mailSession) Mail(from string, _ *smtp.MailOptions) error {
 }
 
 func (s *mailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
-	if strings.HasPrefix(to, "nobody@") {
+	switch name, _, _ := strings.Cut(to, "@"); name {
+	case "nobody":
 		return &smtp.SMTPError{Code: 550, Message: "no such mailbox"}
+	case "full":
+		return &smtp.SMTPError{Code: 452, Message: "the mailbox is full"}
+	case "closing":
+		return &smtp.SMTPError{Code: 421, Message: "closing"}
+	case "refuses":
+		s.refuses = true
 	}
 	if !s.server.utf8 && strings.ContainsFunc(to, func(r rune) bool { return r > 127 }) {
 		return &smtp.SMTPError{Code: 553, EnhancedCode: smtp.EnhancedCode{5, 6, 7}, Message: "address refused"}
@@ -100,6 +109,9 @@ func (s *mailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 
 func (s *mailSession) Data(r io.Reader) error {
 	b, err := io.ReadAll(r)
+	if s.refuses {
+		return &smtp.SMTPError{Code: 554, Message: "not wanted"}
+	}
 	s.mail.data = string(b)
 	s.server.received <- s.mail
 	return err
@@ -232,20 +244,28 @@ func TestMailToInternationalAddresses(t *testing.T) {
 // log does not contain the password.
 func TestMailFails(t *testing.T) {
 	server := newMailServer(t, nil)
-	for name, c := range map[string]struct{ server, to, log string }{
-		"no such mailbox": {"smtp://mailer:p%40ss%2Fword@" + server.address, "nobody@example.com", "no such mailbox"},
-		"wrong password":  {"smtp://mailer:wr0ng-passw0rd@" + server.address, "ada@example.com", "Authentication failed"},
-		"no server":       {"smtp://mailer:wr0ng-passw0rd@127.0.0.1:1", "ada@example.com", "refused"},
+	notSent, sent := "/auth/signin?error=EmailSignInError", "/auth/verify-request?provider=email&type=email"
+	for name, c := range map[string]struct{ server, to, log, location string }{
+		"no such mailbox": {"smtp://mailer:p%40ss%2Fword@" + server.address, "nobody@example.com", "no such mailbox", sent},
+		"full mailbox":    {"smtp://mailer:p%40ss%2Fword@" + server.address, "full@example.com", "full", sent},
+		"refused mail":    {"smtp://mailer:p%40ss%2Fword@" + server.address, "refuses@example.com", "not wanted", sent},
+		"server closes":   {"smtp://mailer:p%40ss%2Fword@" + server.address, "closing@example.com", "closing", notSent},
+		"wrong password":  {"smtp://mailer:wr0ng-passw0rd@" + server.address, "ada@example.com", "Authentication failed", notSent},
+		"no server":       {"smtp://mailer:wr0ng-passw0rd@127.0.0.1:1", "ada@example.com", "refused", notSent},
+		"no server again": {"smtp://mailer:wr0ng-passw0rd@127.0.0.1:1", "nobody@example.com", "refused", notSent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var book logBook
 			h := newHandler(t, auth.Config{Adapter: newStore(), Logger: book.logger(), Providers: []auth.Provider{
 				&auth.Email{Server: c.server, From: "no-reply@example.com"},
 			}})
-			newBrowser(t, h).post("/auth/signin/email", "email", c.to).wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
+			newBrowser(t, h).post("/auth/signin/email", "email", c.to).wantLocation(t, origin+c.location)
 			if log := book.String(); !strings.Contains(log, c.log) || !strings.Contains(log, "EmailSignInError") ||
 				strings.Contains(log, "wr0ng") || strings.Contains(log, "p@ss") {
 				t.Errorf("log: %s", log)
+			}
+			if stranger := c.location == sent; strings.Contains(book.String(), "level=ERROR") == stranger {
+				t.Errorf("the level is wrong: %s", book.String())
 			}
 		})
 	}

@@ -84,7 +84,7 @@ func (e *engine) identify(ctx context.Context, o *oauthClient, profile Profile, 
 		return fail(errNoProfileID)
 	}
 	if !identifies(user.ID) {
-		return fail(errors.New("the id in the profile is damaged or shows nothing, so it could be the id of several people"))
+		return nil, &Error{Type: ErrOAuthProfileParse, Message: "provider " + p.ID + ": the id in the profile is damaged or shows nothing, so it could be the id of several people", client: true}
 	}
 	id := &identity{
 		account: &Account{Provider: p.ID, Type: p.kind(), ProviderAccountID: user.ID, TokenSet: tokens},

@@ -28,6 +28,7 @@ func KeepPrivate(ctx context.Context, h http.Header) {
 	if l == nil {
 		return
 	}
+	unguard(h)
 	read := l.read.Load()
 	switch {
 	case len(h["Set-Cookie"]) > 0 || read && !l.nobody():
@@ -37,8 +38,25 @@ func KeepPrivate(ctx context.Context, h http.Header) {
 	}
 }
 
+// guardPrivate lets no shared cache store a response whose handler replaces the
+// headers later. A header with a name in lower case is one more line of the
+// response, which Set and Del do not find, and of contradicting directives the
+// more restrictive one counts (RFC 9111 section 4.2.1).
+func guardPrivate(h http.Header) {
+	h["cache-control"] = []string{"private"}
+	h["vary"] = []string{"Cookie"}
+}
+
+// unguard removes the lines of guardPrivate.
+func unguard(h http.Header) {
+	for _, name := range []string{"cache-control", "vary"} {
+		delete(h, name)
+	}
+}
+
 // forbidSharing lets no shared cache store a response.
 func forbidSharing(h http.Header) {
+	unguard(h)
 	varyByCookie(h)
 	var kept []string
 	private := false

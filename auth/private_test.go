@@ -172,3 +172,48 @@ func TestPrivateKeepsWhatTheServerCan(t *testing.T) {
 		server.Close()
 	}
 }
+
+// TestHeadersAfterRefresh: a handler that reads the session itself, without
+// Private, and then says that its response may be shared: a cache that keeps RFC
+// 9111 counts the more restrictive of the directives, and stores nothing.
+func TestHeadersAfterRefresh(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
+	b := newBrowser(t, h)
+	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
+	for name, read := range map[string]func(w http.ResponseWriter, r *http.Request) error{
+		"Load":    func(w http.ResponseWriter, r *http.Request) error { _, err := h.Load(w, r); return err },
+		"Refresh": func(w http.ResponseWriter, r *http.Request) error { _, err := h.Refresh(w, r); return err },
+		"UpdateSession": func(w http.ResponseWriter, r *http.Request) error {
+			_, err := h.UpdateSession(w, r, "x")
+			return err
+		},
+	} {
+		for kind, set := range publicly {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if err := read(w, r); err != nil {
+					t.Error(err)
+				}
+				set(w)
+				w.Header().Del("Vary")
+				_, _ = io.WriteString(w, "x")
+			}))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/page", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range b.cookies {
+				r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+			}
+			res, err := server.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			server.Close()
+			if !slices.Contains(res.Header.Values("Cache-Control"), "private") || !slices.Contains(res.Header.Values("Vary"), "Cookie") {
+				t.Errorf("%s, %s: the headers are %v", name, kind, res.Header)
+			}
+		}
+	}
+}

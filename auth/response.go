@@ -217,6 +217,8 @@ func (e *engine) errorURL(r *request, err error) string {
 	t, ours := typeOf(err)
 	query := "error=Configuration"
 	switch {
+	case errors.Is(err, ErrProviderUnavailable):
+		query = "error=" + string(ErrProviderUnavailable)
 	case ours && t.shownToClient(), ofClient(err), t == ErrEmailSignIn:
 		query = "error=" + string(t)
 	case storeFailed(err):

@@ -30,7 +30,10 @@ func (h *Handler) Session(r *http.Request) (*Session, error) {
 
 // Refresh does what Session does, and renews the cookies of the browser. Call
 // it before anything is written to the response. If it
-// sets cookies, it makes Cache-Control private: keep it so.
+// sets cookies, it makes Cache-Control private. If somebody is signed in, one more
+// line of Cache-Control, whose name is in lower case, keeps the response out of
+// shared caches, whatever the handler sets; Private removes it where it is not
+// needed.
 func (h *Handler) Refresh(w http.ResponseWriter, r *http.Request) (*Session, error) {
 	if l := h.loaded(r.Context()); l != nil && l.renewed {
 		l.read.Store(true)
@@ -66,6 +69,9 @@ func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Sess
 			forbidSharing(w.Header())
 		}
 		(&Result{Cookies: read.cookies}).SendCookies(w)
+		if len(read.cookies) > 0 || read.session != nil {
+			guardPrivate(w.Header())
+		}
 	}
 	if read.err != nil {
 		return nil, read.err

@@ -142,6 +142,10 @@ func (r *mailRow) send(ctx context.Context, client *http.Client, l letter, v aut
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.id, err)
 	}
+	switch status {
+	case http.StatusBadRequest, http.StatusNotAcceptable, http.StatusUnprocessableEntity: // what is sent differs in the recipient only
+		return fmt.Errorf("%s: the service answered with status %d: %w", r.id, status, auth.ErrRecipientRefused)
+	}
 	if status < 200 || status > 299 {
 		return fmt.Errorf("%s: the service answered with status %d", r.id, status)
 	}

@@ -126,7 +126,7 @@ func dialerOf(rt http.RoundTripper) uintptr {
 // link.
 func refuseLocal(_, to string, _ syscall.RawConn) error {
 	if host, _, err := net.SplitHostPort(to); err != nil || local(host) {
-		return errors.New("the endpoint has a loopback or link-local address, which the configuration does not name")
+		return forbidden{errors.New("the endpoint has a loopback or link-local address, which the configuration does not name")}
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ type bounded struct{ next http.RoundTripper }
 
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := CheckURL(r.URL); err != nil {
-		return nil, err
+		return nil, forbidden{err}
 	}
 	if r.Header.Get("User-Agent") == "" {
 		r = r.Clone(r.Context())
@@ -156,7 +156,7 @@ type limited struct {
 	left int
 }
 
-var errTooLarge = fmt.Errorf("the response is larger than %d bytes", maxAnswer)
+var errTooLarge = forbidden{fmt.Errorf("the response is larger than %d bytes", maxAnswer)}
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
@@ -228,17 +228,20 @@ func get(ctx context.Context, client *http.Client, endpoint, accept, bearer stri
 		return nil, errors.New("the endpoint is not a URL")
 	}
 	r.Header.Set("Accept", accept)
+	if strings.ContainsFunc(bearer, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return nil, errors.New("invalid header field value: the access token has a control character")
+	}
 	if bearer != "" {
 		r.Header.Set("Authorization", "Bearer "+bearer)
 	}
 	response, err := client.Do(r)
 	if err != nil {
-		return nil, safe(err)
+		return nil, outage(safe(err))
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, safe(err)
+		return nil, outage(safe(err))
 	}
 	return &answer{response.StatusCode, response.Header, body}, nil
 }

@@ -158,7 +158,7 @@ func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
 	if answer.status != http.StatusOK {
-		return nil, fmt.Errorf("discovery: status %d", answer.status)
+		return nil, refusedBy("discovery", answer.status)
 	}
 	m := &Metadata{onLoopback: i.onLoopback()}
 	if m.members, err = jsonObject(answer.body); err != nil {

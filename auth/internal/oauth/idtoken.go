@@ -220,7 +220,7 @@ func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error
 		return err
 	}
 	if !v.Issuer.Accepts(want, iss) {
-		return errors.New("iss: issued by another issuer")
+		return Mistake{errors.New("iss: issued by another issuer")} // of another tenant of the provider
 	}
 	if !strings.Contains(want, placeholder) {
 		return nil
@@ -230,7 +230,7 @@ func (v *Verifier) checkIssuer(ctx context.Context, claims map[string]any) error
 		return err
 	}
 	if tenant, _ := word(want, iss); !strings.EqualFold(tid, tenant) {
-		return errors.New("issued by another issuer than the one that tid names")
+		return Mistake{errors.New("issued by another issuer than the one that tid names")}
 	}
 	return nil
 }

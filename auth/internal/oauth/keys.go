@@ -185,7 +185,7 @@ func (k *keySet) get(ctx context.Context) (publicKeys, error) {
 		return keys, err
 	}
 	if answer.status != http.StatusOK {
-		return keys, fmt.Errorf("status %d", answer.status)
+		return keys, refusedBy("keys", answer.status)
 	}
 	set, err := jsonObject(answer.body)
 	if err != nil {

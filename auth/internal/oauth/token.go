@@ -61,12 +61,12 @@ type Mistake struct{ error }
 func (m Mistake) Unwrap() error { return m.error }
 
 // refusesSite reports whether the provider refuses the client that the site is,
-// or can't answer, and does not refuse the code. Anybody can make up a code, and
+// and does not refuse the code. Anybody can make up a code, and
 // providers have many errors for it. The standard errors are those of RFC 6749
 // sections 4.1.2.1 and 5.2; the others are those of GitHub and Slack.
 func (e *ProviderError) refusesSite() bool {
 	switch e.Code {
-	case "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope", "server_error", "temporarily_unavailable",
+	case "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
 		"incorrect_client_credentials", "redirect_uri_mismatch", "application_suspended", "invalid_client_id", "bad_client_secret", "bad_redirect_uri":
 		return true
 	}
@@ -123,7 +123,7 @@ func (x Exchange) Do(ctx context.Context) (map[string]any, error) {
 	failed, _ := errors.AsType[*url.Error](err)
 	switch {
 	case failed != nil && failed.Timeout():
-		return nil, safe(err)
+		return nil, outage(safe(err))
 	case answer.err != nil:
 		return nil, answer.err
 	case answer.members != nil:
@@ -171,7 +171,7 @@ func (t *tokenTransport) roundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer, err := t.next.RoundTrip(r)
 	if err != nil {
-		return nil, err
+		return nil, outage(err)
 	}
 	if conform := t.exchange.Conform; conform != nil {
 		if answer, err = conform(answer); err != nil {
@@ -184,7 +184,7 @@ func (t *tokenTransport) roundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
 	if err != nil {
-		return nil, err
+		return nil, outage(err)
 	}
 	if t.members, err = judge(answer, body, t.exchange.Code, t.exchange.CodeVerifier, t.exchange.Auth.Secret); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 				return nil, refusal(e, answer.StatusCode, fmt.Errorf("token request: status %d: %w", answer.StatusCode, e))
 			}
 		}
-		return nil, refusal(nil, answer.StatusCode, fmt.Errorf("token request: status %d", answer.StatusCode))
+		return nil, refusal(nil, answer.StatusCode, refusedBy("token request", answer.StatusCode))
 	}
 	if answer.Header.Get("WWW-Authenticate") != "" {
 		return nil, errors.New("token request: the provider requires another authentication scheme")
@@ -225,14 +225,24 @@ func judge(answer *http.Response, body []byte, secrets ...string) (map[string]an
 	return members, nil
 }
 
-// refusal makes an error a Mistake if the response refuses the code. A response
-// with status 400 does, unless it says that it refuses the site.
+// refusal makes an error a Mistake if the response refuses the code, or if it may
+// fail because of the code. A response with status 400 does, unless it says that
+// it refuses the site; so does one whose error is invalid_grant.
 func refusal(e *ProviderError, status int, err error) error {
 	switch {
+	case e != nil && e.busy():
+		return Mistake{Unavailable{err}}
+	case e != nil && e.Code == "invalid_grant", e == nil && unavailable(status):
+		return Mistake{err}
 	case e != nil && (e.refusesSite() || status == http.StatusUnauthorized), e == nil && status != http.StatusBadRequest:
 		return err
 	}
 	return Mistake{err}
+}
+
+// busy reports whether the provider says that it can't answer now.
+func (e *ProviderError) busy() bool {
+	return e.Code == "server_error" || e.Code == "temporarily_unavailable"
 }
 
 // conform checks the members of a successful response (RFC 6749 section 5.1)

@@ -21,7 +21,7 @@ func UserInfo(ctx context.Context, client *http.Client, endpoint, accessToken st
 		return nil, fmt.Errorf("userinfo: %w", err)
 	}
 	if answer.status < 200 || answer.status > 299 {
-		return nil, fmt.Errorf("userinfo: status %d", answer.status)
+		return nil, refusedBy("userinfo", answer.status)
 	}
 	if answer.header.Get("WWW-Authenticate") != "" {
 		return nil, errors.New("userinfo: the provider requires another authentication scheme")

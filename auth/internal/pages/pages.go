@@ -105,7 +105,7 @@ type Error struct {
 // signed in.
 func (p Error) Unfinished() bool {
 	switch p.Type {
-	case "InvalidCheck", "CallbackRouteError", "InvalidProvider", "UnknownAction", "Verification", "WebAuthnVerificationError":
+	case "InvalidCheck", "CallbackRouteError", "InvalidProvider", "UnknownAction", "Verification", "WebAuthnVerificationError", "ProviderUnavailable":
 		return true
 	}
 	return false
@@ -118,7 +118,7 @@ func (p Error) Status() int {
 		return http.StatusInternalServerError
 	case "AccessDenied", "Verification":
 		return http.StatusForbidden
-	case "AdapterError":
+	case "AdapterError", "ProviderUnavailable":
 		return http.StatusServiceUnavailable
 	case "InvalidCheck", "CallbackRouteError", "InvalidProvider", "UnknownAction":
 		return http.StatusBadRequest
@@ -187,7 +187,9 @@ func (p SignIn) Message() string {
 	case "EmailSignin":
 		return "The e-mail could not be sent."
 	case "EmailSignInError":
-		return "The e-mail could not be sent. Check the address, and try again."
+		return "The e-mail could not be sent. Check the address, and try again. If the address is right, no mail can be sent at the moment."
+	case "ProviderUnavailable":
+		return "This way to sign in can’t be reached at the moment. Please try again, or sign in another way."
 	case "MissingCSRF":
 		return "Nothing was done: the form did not come from this browser, or was open for too long. " + signedInAs(p.Person) + " Please try again."
 	case "CredentialsSignin":
