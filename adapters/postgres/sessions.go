@@ -104,14 +104,7 @@ func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except str
 		if !ok {
 			return nil
 		}
-		deleted = 0
-		_, err := surely(ctx, db, func() (*int64, error) {
-			n, err := count(ctx, db, sql.deleteSessionsByUserID, owner, except)
-			if deleted += n; n == 0 {
-				return nil, err
-			}
-			return &n, err
-		}, false, sql.getOtherSession, owner, except)
+		deleted, err = countSurely(ctx, db, sql.deleteSessionsByUserID, sql.getOtherSession, owner, except)
 		return err
 	})
 	return deleted, err

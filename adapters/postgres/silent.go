@@ -33,3 +33,15 @@ func exists(ctx context.Context, db DB, read string, key ...any) (bool, error) {
 	found, err := first(rows, err, ignoreColumns)
 	return found != nil, err
 }
+
+// countSurely runs a deletion of many records. It returns how many are deleted.
+func countSurely(ctx context.Context, db DB, deletion, read string, key ...any) (deleted int64, err error) {
+	_, err = surely(ctx, db, func() (*int64, error) {
+		n, err := count(ctx, db, deletion, key...)
+		if deleted += n; n == 0 {
+			return nil, err
+		}
+		return &n, err
+	}, false, read, key...)
+	return deleted, err
+}

@@ -46,6 +46,7 @@ type statements struct {
 	deleteSessionsByUserID string
 
 	createVerificationToken  string
+	getTokenOf               string // any token of an identifier
 	getVerificationToken     string
 	useVerificationToken     string
 	deleteVerificationTokens string
@@ -196,6 +197,8 @@ func statementsFor(shape *shape) *statements {
 		createVerificationToken: write(`INSERT INTO {verification_token} AS v (` + into(newToken) + `)
 			VALUES (` + values(newToken, 1) + `) ON CONFLICT DO NOTHING RETURNING {token}`),
 
+		getTokenOf: read(`SELECT v.token FROM {verification_token} AS v WHERE v.identifier = $1::text LIMIT 1`),
+
 		getVerificationToken: read(`SELECT v.token FROM {verification_token} AS v WHERE v.identifier = $1::text AND v.token = $2::text`),
 
 		useVerificationToken: write(`DELETE FROM {verification_token} AS v WHERE v.identifier = $1::text AND v.token = $2::text RETURNING {token}`),
@@ -255,19 +258,18 @@ func statementsFor(shape *shape) *statements {
 		// rows stay in the index. It skips rows that others have locked, so it
 		// never waits and never takes part in a deadlock.
 		sweepSessions: read(`WITH
-			due AS (SELECT s.ctid FROM {sessions} AS s
+			due AS (SELECT s.ctid, {s.expires} AS at, s."sessionToken" AS key FROM {sessions} AS s
 				WHERE s.expires <= {$1 s.expires} AND (s.expires, s."sessionToken") > ({$2 s.expires}, $4::text)
 				ORDER BY s.expires, s."sessionToken" LIMIT ` + sweepBatch + ` FOR UPDATE SKIP LOCKED),
-			gone AS (DELETE FROM {sessions} AS s WHERE s.ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING {s.expires} AS at, s."sessionToken" AS key)
-			SELECT count(*) OVER (), at, key::text, '' FROM gone, ` + commitSetting + ` ORDER BY at DESC, key DESC LIMIT 1`),
+			gone AS (DELETE FROM {sessions} AS s WHERE s.ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING 1)
+			SELECT (SELECT count(*) FROM gone), count(*) OVER (), at, key::text, '' FROM due, ` + commitSetting + ` ORDER BY at DESC, key DESC LIMIT 1`),
 
 		sweepVerificationTokens: read(`WITH
-			due AS (SELECT v.ctid FROM {verification_token} AS v
+			due AS (SELECT v.ctid, {v.expires} AS at, v.identifier AS key, v.token AS key2 FROM {verification_token} AS v
 				WHERE v.expires <= {$1 v.expires} AND (v.expires, v.identifier, v.token) > ({$2 v.expires}, $4::text, $5::text)
 				ORDER BY v.expires, v.identifier, v.token LIMIT ` + sweepBatch + ` FOR UPDATE SKIP LOCKED),
-			gone AS (DELETE FROM {verification_token} AS v WHERE v.ctid = ANY (ARRAY(SELECT ctid FROM due))
-				RETURNING {v.expires} AS at, v.identifier AS key, v.token AS key2)
-			SELECT count(*) OVER (), at, key::text, key2::text FROM gone, ` + commitSetting + ` ORDER BY at DESC, key DESC, key2 DESC LIMIT 1`),
+			gone AS (DELETE FROM {verification_token} AS v WHERE v.ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING 1)
+			SELECT (SELECT count(*) FROM gone), count(*) OVER (), at, key::text, key2::text FROM due, ` + commitSetting + ` ORDER BY at DESC, key DESC, key2 DESC LIMIT 1`),
 	}
 	if !shape.passkeys {
 		all.createUserWithAccountAuthenticator, all.createAuthenticator, all.getAuthenticator = "", "", ""

@@ -25,7 +25,8 @@ const sweepBatch = "60"
 // batches may exist again, still expired, and the next sweep removes them. It
 // skips records that others are writing at the moment. Any number of processes
 // may sweep at once. With an error, the result counts the records that were
-// removed before it. [EXP-05] [EXP-06] [EXP-07]
+// removed before it; there is one if a trigger or a rule of the site leaves expired
+// records where they are. [EXP-05] [EXP-06] [EXP-07]
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
 	if swept.Sessions, err = a.sweep(ctx, now, func(sql *statements) string { return sql.sweepSessions }, 1); err != nil {
 		return swept, err
@@ -35,13 +36,27 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapt
 }
 
 // place is the position of a sweep in its index: the expiry and the key, of one
-// or two parts, of the last record that it deleted.
+// or two parts, of the last record that it found.
 type place struct {
 	expires pgtype.Timestamptz // may be infinite in a row that another product wrote
 	key     [2]string
 }
 
+// sweep removes what has expired. What a batch does not remove, although it is due,
+// somebody may have changed meanwhile, or the site refuses it: the next pass tells.
 func (a *Adapter) sweep(ctx context.Context, now time.Time, statement func(*statements) string, keyParts int) (total int64, err error) {
+	for range 3 {
+		deleted, left, err := a.pass(ctx, now, statement, keyParts)
+		if total += deleted; err != nil || left == 0 {
+			return total, err
+		}
+	}
+	return total, wrap(ctx, "delete expired", errNotDone)
+}
+
+// pass removes what has expired, once. It reports how many records it removed, and how
+// many it could not remove.
+func (a *Adapter) pass(ctx context.Context, now time.Time, statement func(*statements) string, keyParts int) (total, left int64, err error) {
 	const op = "delete expired"
 	var p problems
 	p.instant("now", now)
@@ -53,7 +68,8 @@ func (a *Adapter) sweep(ctx context.Context, now time.Time, statement func(*stat
 	began := time.Now()
 	at := place{expires: pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}}
 	for {
-		var deleted *int64
+		var found *int64
+		var deleted int64
 		next := at
 		batch := time.Now()
 		err := a.call(ctx, op, func(db DB, sql *statements) error {
@@ -62,20 +78,21 @@ func (a *Adapter) sweep(ctx context.Context, now time.Time, statement func(*stat
 			}
 			args := []any{instantArg(now), at.expires, commit, at.key[0], at.key[1]}
 			rows, err := db.Query(ctx, statement(sql), args[:3+keyParts]...)
-			deleted, err = first(rows, err, func(rows pgx.Rows) (n int64, err error) {
-				return n, rows.Scan(&n, &next.expires, &next.key[0], &next.key[1])
+			found, err = first(rows, err, func(rows pgx.Rows) (n int64, err error) {
+				return n, rows.Scan(&deleted, &n, &next.expires, &next.key[0], &next.key[1])
 			})
 			return err
 		})
-		if err != nil || deleted == nil {
-			return total, err
+		if err != nil || found == nil {
+			return total, left, err
 		}
-		total += *deleted
+		total += deleted
+		left += *found - deleted
 		at = next
 		worked += time.Since(batch)
 		// A timer often ends a millisecond late, which the next rest makes up for.
 		if !a.inTx && sleep(ctx, 2*worked-time.Since(began)) != nil {
-			return total, wrap(ctx, op, ctx.Err())
+			return total, left, wrap(ctx, op, ctx.Err())
 		}
 	}
 }

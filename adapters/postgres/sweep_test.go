@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -55,4 +56,40 @@ func TestSweepsDoNotWaitForTheDisk(t *testing.T) {
 			t.Errorf("after it, the setting of the pool's connection is %q", got)
 		}
 	}
+}
+
+// TestSweepThatTheSiteRefuses: a trigger that leaves some or all records where they are is
+// an error, beside the number of records that are gone.
+func TestSweepThatTheSiteRefuses(t *testing.T) {
+	t.Parallel()
+	pool := inSchema(t, newSchema(t))
+	a := newAdapter(t, pool)
+	ctx := t.Context()
+	if err := a.EnsureSchema(ctx); err != nil {
+		t.Fatal(err)
+	}
+	ada := must(a.CreateUser(ctx, adapter.User{}))(t)
+	for i := range 100 {
+		token := []string{"%d", "%d kept"}[i%2]
+		must(a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprintf(token, i), UserID: ada.ID, Expires: time.Now().Add(-time.Hour)}))(t)
+		must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "x", Token: fmt.Sprintf(token, i), Expires: time.Now().Add(-time.Hour)}))(t)
+	}
+	execSQL(t, pool, `CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $f$
+		BEGIN RETURN CASE WHEN to_jsonb(OLD)::text LIKE '%kept%' THEN NULL ELSE OLD END; END $f$;
+		CREATE TRIGGER keep BEFORE DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION keep();`, pgx.QueryExecModeSimpleProtocol)
+	swept, err := a.DeleteExpired(ctx, time.Now())
+	kept := value[int](t, pool, `SELECT count(*)::int FROM sessions`)
+	if kept != 50 || swept.Sessions != int64(100-kept) {
+		t.Errorf("%+v are gone, and %d sessions are left", swept, kept)
+	}
+	says(t, err, "the site refused")
+	execSQL(t, pool, `DROP TRIGGER keep ON sessions; CREATE TRIGGER keep BEFORE DELETE ON verification_token FOR EACH ROW EXECUTE FUNCTION keep();
+		UPDATE verification_token SET token = token || 'kept'`, pgx.QueryExecModeSimpleProtocol)
+	swept, err = a.DeleteExpired(ctx, time.Now())
+	if swept.Sessions != int64(kept) || swept.VerificationTokens != 0 {
+		t.Errorf("%+v are gone", swept)
+	}
+	says(t, err, "the site refused")
+	_, err = a.DeleteVerificationTokens(ctx, "x")
+	says(t, err, "the site refused")
 }

@@ -51,7 +51,7 @@ func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier strin
 		if !possibleKey(identifier) {
 			return nil
 		}
-		deleted, err = count(ctx, db, sql.deleteVerificationTokens, identifier)
+		deleted, err = countSurely(ctx, db, sql.deleteVerificationTokens, sql.getTokenOf, identifier)
 		return err
 	})
 	return deleted, err

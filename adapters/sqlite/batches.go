@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -37,30 +38,34 @@ func (a *Adapter) inBatches(ctx context.Context, query string, args ...any) (tot
 	for {
 		var deleted int64
 		var held time.Duration
+		var refused error // what the site keeps undoes nothing of the batch
 		more := true
 		slice := func(ctx context.Context, on *Adapter) error {
 			n, err := on.exec(ctx, query, args...)
+			if errors.Is(err, errNotDone) {
+				refused, err = err, nil
+			}
 			deleted += n
-			more = n == sliceSize
+			more = n > 0 // fewer than a slice: a trigger may have kept some, which the next one tells
 			return err
 		}
 		if a.pool == nil {
 			if err := slice(ctx, a); err != nil || !more {
-				return total + deleted, err
+				return total + deleted, errors.Join(err, refused)
 			}
 			total += deleted
 			continue
 		}
 		var locked time.Time
 		if err := a.atomically(ctx, func(ctx context.Context, tx *Adapter) error {
-			deleted, more, locked = 0, true, time.Now()
+			deleted, more, refused, locked = 0, true, nil, time.Now()
 			return whileShort(time.Now, func() (bool, error) { err := slice(ctx, tx); return more, err })
 		}); err != nil {
 			return total, err
 		}
 		held = time.Since(locked)
 		if total += deleted; !more {
-			return total, nil
+			return total, refused
 		}
 		if total-copied >= checkpointAfter {
 			if err := a.checkpoint(ctx); err != nil {

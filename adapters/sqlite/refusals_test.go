@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -130,3 +131,23 @@ func TestSilentRefusals(t *testing.T) {
 }
 
 func erred[T any](_ *T, err error) error { return err }
+
+// TestSweepThatTheSiteRefuses: a trigger that keeps some records is an error, beside the
+// number of records that are gone.
+func TestSweepThatTheSiteRefuses(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		db := w.openDB(t, filepath.Join(t.TempDir(), "kept.db"))
+		a := newAdapter(t, db)
+		ada := must(a.CreateUser(t.Context(), adapter.User{}))(t)
+		for i := range 100 {
+			token := fmt.Sprintf([]string{"%d", "%d kept"}[i%2], i)
+			must(a.CreateSession(t.Context(), adapter.Session{SessionToken: token, UserID: ada.ID, Expires: time.Now().Add(-time.Hour)}))(t)
+		}
+		run(t, db, `CREATE TRIGGER keep BEFORE DELETE ON session WHEN OLD.sessionToken LIKE '%kept' BEGIN SELECT RAISE(IGNORE); END`)
+		swept, err := a.DeleteExpired(t.Context(), time.Now())
+		left := len(must(a.ListSessionsByUserID(t.Context(), ada.ID))(t))
+		if err == nil || left == 100 || swept.Sessions != int64(100-left) {
+			t.Errorf("%+v are gone, %d are left: %v", swept, left, err)
+		}
+	})
+}
