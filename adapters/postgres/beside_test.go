@@ -25,7 +25,8 @@ func TestNeverBeside(t *testing.T) {
 			CREATE TABLE verification_tokens (identifier text, token text PRIMARY KEY, expires timestamptz NOT NULL);`
 		betterAuth = `CREATE TABLE "user" (id text PRIMARY KEY, name text, email text NOT NULL, "emailVerified" boolean NOT NULL, "createdAt" timestamp);
 			CREATE TABLE session (id text PRIMARY KEY, "expiresAt" timestamp NOT NULL, token text NOT NULL UNIQUE, "userId" text REFERENCES "user");`
-		own = `CREATE TABLE "user" (id int PRIMARY KEY, email text); CREATE TABLE account (id int, balance numeric); CREATE TABLE session (sid text, sess json, expire timestamp);`
+		views = `CREATE TABLE people (id text PRIMARY KEY, email text, "emailVerified" timestamp); CREATE VIEW "User" AS SELECT * FROM people;`
+		own   = `CREATE TABLE "user" (id int PRIMARY KEY, email text); CREATE TABLE account (id int, balance numeric); CREATE TABLE session (sid text, sess json, expire timestamp);`
 	)
 	prefixed := strings.NewReplacer(`"user" (`, `"p1_user" (`, `TABLE "user"`, `TABLE "p1_user"`, `"account"`, `"p1_account"`, `"session"`, `"p1_session"`,
 		`"verificationToken"`, `"p1_verification_token"`, `"authenticator"`, `"p1_authenticator"`).Replace(postgrestest.DrizzleTables)
@@ -41,6 +42,7 @@ func TestNeverBeside(t *testing.T) {
 		"create-t3-app":               {prefixed, []postgres.Option{postgres.WithPrefix("p1_")}, `Users: "user"`},
 		"another prefix":              {prefixed, nil, ""},
 		"one table of another plural": {supabase, nil, `VerificationTokens: "verification_tokens"`},
+		"views":                       {views, nil, `"User"`},
 		"better-auth":                 {betterAuth, nil, `"user"`},
 		"tables of other purposes":    {own, nil, ""},
 		"option":                      {postgrestest.PrismaTables, []postgres.Option{postgres.WithNewTables()}, ""},
@@ -68,6 +70,20 @@ func TestNeverBeside(t *testing.T) {
 				t.Errorf("the schema has changed: %v", after)
 			}
 		})
+	}
+}
+
+// TestOtherNamesOfColumns: tables with our names and other names of columns get no second
+// set of columns. The error has the names for the layout.
+func TestOtherNamesOfColumns(t *testing.T) {
+	t.Parallel()
+	schema := newSchema(t)
+	pool := inSchema(t, schema)
+	execSQL(t, pool, `CREATE TABLE users (id text PRIMARY KEY, name text, email text UNIQUE, email_verified timestamptz, image text)`)
+	before := objects(t, pool, schema)
+	says(t, newAdapter(t, pool).EnsureSchema(t.Context()), `WithLayout takes other names, Columns: {"users.emailVerified": "email_verified"}`)
+	if after := objects(t, pool, schema); !slices.Equal(before, after) {
+		t.Errorf("the schema has changed: %v", after)
 	}
 }
 

@@ -37,7 +37,11 @@ func (n names) beside(all []found) (others []found) {
 		ours[n.bare(t.name)] = true
 	}
 	neighbor := n.prefix != "" && slices.ContainsFunc(all[0].Others, func(o foundOther) bool { return o.Name == versionTable })
+	some := slices.ContainsFunc(all, func(f found) bool { return f.Exists })
 	for _, o := range all[0].Others {
+		if o.View && some { // such as a view of our own tables
+			continue
+		}
 		bare := plain(o.Name)
 		if n.prefix != "" && strings.HasPrefix(strings.ToLower(o.Name), strings.ToLower(n.prefix)) {
 			bare = plain(o.Name[len(n.prefix):])

@@ -33,6 +33,7 @@ type found struct {
 // foundOther is a table in the schema whose name is like that of a table of the layout.
 type foundOther struct {
 	Name    string
+	View    bool   // or anything else that is no table
 	SQL     string // its name in SQL form
 	Columns []string
 }
@@ -121,10 +122,11 @@ const catalogue = `SELECT json_agg(json_build_object(
 			WHERE g.schemaname = n.nspname AND g.tablename = c.relname AND (p.pubupdate OR p.pubdelete)) END,
 	'Others', CASE WHEN t.n = 1 THEN (SELECT json_agg(json_build_object(
 			'Name', o.relname,
+			'View', o.relkind NOT IN ('r', 'p'),
 			'SQL', quote_ident(m.nspname) || '.' || quote_ident(o.relname),
 			'Columns', (SELECT json_agg(a.attname) FROM pg_attribute AS a WHERE a.attrelid = o.oid AND a.attnum > 0 AND NOT a.attisdropped)) ORDER BY o.relname)
 		FROM pg_class AS o JOIN pg_namespace AS m ON m.oid = o.relnamespace
-		WHERE o.relkind IN ('r', 'p') AND (m.nspname = $4::text OR $4::text = '' AND m.nspname = ANY (current_schemas(false)))
+		WHERE o.relkind IN ('r', 'p', 'v', 'm', 'f') AND (m.nspname = $4::text OR $4::text = '' AND m.nspname = ANY (current_schemas(false)))
 		AND lower(replace(o.relname, '_', '')) ~ '(user|account|session|verification|verificationtoken|authenticator|passkey|gatehouseschema)s?$') END,
 	'Hiding', CASE WHEN t.n = 1 AND c.oid IS NULL AND $4::text = '' THEN (SELECT quote_ident(m.nspname)
 		FROM pg_class AS o JOIN pg_namespace AS m ON m.oid = o.relnamespace

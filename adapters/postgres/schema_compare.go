@@ -272,7 +272,7 @@ func (t *comparedTable) compareColumns() {
 		}
 	}
 	if len(missing) > 0 {
-		t.refuse("%s lacks the columns %s: if the table has another purpose, use WithSchema or WithPrefix", t.sql, quoteAll(missing))
+		t.refuse("%s lacks the columns %s: %sif the table has another purpose, use WithSchema or WithPrefix", t.sql, quoteAll(missing), t.otherNames(missing))
 		return
 	}
 	for _, has := range t.Columns {
@@ -408,6 +408,22 @@ func (t *comparedTable) ownerKey(name string) string {
 // the key then applies to new rows only.
 func (t *comparedTable) validate(key string) {
 	t.change(validation, t.sql, fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", t.sql, key), "the key %s of %s is not validated", key, t.sql).better = t.foreign
+}
+
+// otherNames is the advice for columns whose names differ in case or underscores alone.
+func (t *comparedTable) otherNames(missing []string) string {
+	var named []string
+	for _, name := range missing {
+		for _, has := range t.Columns {
+			if plain(has.Name) == plain(name) && slices.ContainsFunc(t.columns, func(c column) bool { return c.name == name }) {
+				named = append(named, fmt.Sprintf("%q: %q", t.name+"."+name, has.Name))
+			}
+		}
+	}
+	if len(named) == 0 {
+		return ""
+	}
+	return "WithLayout takes other names, Columns: {" + strings.Join(named, ", ") + "}; "
 }
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
