@@ -212,6 +212,11 @@ func TestMailHasFiveTries(t *testing.T) {
 			}
 			b.guess("493817", "ada@example.com").wantLocation(t, wrongCode)
 			b.wantNoSession()
+			for key, record := range s.tokens { // a store may drop what has expired by its own clock
+				if strings.HasPrefix(key.Identifier, "tries:") && record.Expires.Before(box.mails[0].Expires.Add(time.Minute)) {
+					t.Errorf("%s ends at %v, the code at %v", key.Token, record.Expires, box.mails[0].Expires)
+				}
+			}
 			b.get(box.last(t)).wantLocation(t, origin) // the link works on
 			b.wantSession("ada@example.com")
 		})
@@ -315,6 +320,90 @@ func TestAddressHasThirtyWrongCodesADay(t *testing.T) {
 			again.get(box.last(t)).wantLocation(t, origin)
 			again.wantSession("ada@example.com")
 		})
+	}
+}
+
+// TestSpellingsShareWrongCodes: an address has its wrong codes in all spellings,
+// at a provider that keeps what was typed, too.
+func TestSpellingsShareWrongCodes(t *testing.T) {
+	h, s, box := codeSite(t, func(c *auth.Config) {
+		c.Providers[0].(*auth.Email).NormalizeIdentifier = func(typed string) (string, error) { return typed, nil }
+	}, "493817")
+	for i := range 8 {
+		address := []string{"ada@example.com", "ADA@example.com", "ada@EXAMPLE.com", "Ada@example.com"}[i%4]
+		b := newBrowser(t, h)
+		b.ask(address)
+		for range 5 {
+			b.guess("000000", address).wantLocation(t, wrongCode)
+		}
+	}
+	counted := 0
+	for _, id := range identifiers(s) {
+		if strings.HasPrefix(id, "wrong-codes:") {
+			counted++
+		}
+	}
+	if counted != 30 {
+		t.Errorf("%d wrong codes are counted, want 30", counted)
+	}
+	newBrowser(t, h).open(box.last(t)).wantLocation(t, origin)
+}
+
+// TestLongAddressesFitIntoTheCookie: a browser drops a cookie that is too long, so
+// the oldest mails are forgotten.
+func TestLongAddressesFitIntoTheCookie(t *testing.T) {
+	h, _, box := codeSite(t, func(c *auth.Config) {
+		c.Providers[0].(*auth.Email).NormalizeIdentifier = func(typed string) (string, error) { return typed, nil }
+	}, "493817")
+	b := newBrowser(t, h)
+	address := func(i int) string { return fmt.Sprint(i, strings.Repeat("a", 1000), "@example.com") }
+	for i := range 4 {
+		b.ask(address(i))
+		if c := b.cookies["__Host-authjs.code"]; c == nil || len(c.Name)+len(c.Value) > 4096 {
+			t.Fatalf("after mail %d the cookie is %v", i, c)
+		}
+	}
+	b.guess("493817", address(0)).wantLocation(t, wrongCode)
+	b.guess("493817", address(3)).wantLocation(t, origin)
+	b.ask(strings.Repeat("a", 4000) + "@example.com")
+	if b.cookies["__Host-authjs.code"] != nil {
+		t.Error("there is a cookie for an address that fits into none")
+	}
+	b.open(box.last(t)).wantLocation(t, origin) // the link works
+}
+
+// onceEach is a store that keeps a verification token only once, whatever the
+// identifier, as the tables of some sites with Auth.js do.
+type onceEach struct{ capable }
+
+func (s onceEach) CreateVerificationToken(ctx context.Context, v adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	for key := range s.tokens {
+		if key.Token == v.Token {
+			return nil, adapter.ErrConflict
+		}
+	}
+	return s.capable.CreateVerificationToken(ctx, v)
+}
+
+// TestTriesOfTwoMailsAreApart: the tries of one person use up none of another, in
+// any store.
+func TestTriesOfTwoMailsAreApart(t *testing.T) {
+	for name, a := range map[string]adapter.Adapter{"a token of an identifier is unique": newCapable(), "a token is unique": onceEach{newCapable()}} {
+		p := (&outbox{}).provider()
+		codes(p, "493817")
+		h := newHandler(t, auth.Config{Adapter: a, Providers: []auth.Provider{p}})
+		for range 7 {
+			eve := newBrowser(t, h)
+			eve.ask("eve@example.com")
+			for range 6 {
+				eve.guess("000000", "eve@example.com").wantLocation(t, wrongCode)
+			}
+		}
+		b := newBrowser(t, h)
+		b.ask("ada@example.com")
+		if r := b.guess("493817", "ada@example.com"); r.location() != origin {
+			t.Errorf("%s: sent to %s", name, r.location())
+		}
 	}
 }
 
@@ -432,7 +521,7 @@ func TestCookieOfAnotherCode(t *testing.T) {
 	}
 	b.clone(h).post("/auth/callback/staff", "token", "493817", "email", "ada@example.com").wantLocation(t, wrongCode)
 	for key := range s.tokens { // what counts the tries is no code and no link
-		for _, text := range []string{key.Token, "try 0", "0"} {
+		for _, text := range []string{key.Token, "try 0 " + key.Identifier, "0"} {
 			b.clone(h).post("/auth/callback/email", "token", text, "email", key.Identifier).wantLocation(t, wrongCode)
 		}
 	}
@@ -505,14 +594,18 @@ func TestCodesOutliveARotation(t *testing.T) {
 // TestCodeThatExpires: a code ends with its link.
 func TestCodeThatExpires(t *testing.T) {
 	clock := newClock()
-	h, _, box := codeSite(t, func(c *auth.Config) {
+	h, s, box := codeSite(t, func(c *auth.Config) {
 		c.Clock = clock.Now
 		c.Providers[0].(*auth.Email).MaxAge = 10 * time.Minute
 	}, "493817")
 	b, late := newBrowser(t, h), newBrowser(t, h)
 	late.ask("ada@example.com")
 	clock.advance(11 * time.Minute)
+	before := len(s.tokens)
 	late.guess("493817", "ada@example.com").wantLocation(t, wrongCode)
+	if len(s.tokens) != before {
+		t.Error("a try of a code that has expired is counted")
+	}
 	late.open(box.last(t)).wantLocation(t, wrongCode)
 	b.ask("ada@example.com")
 	clock.advance(9 * time.Minute)

@@ -24,7 +24,12 @@ var errShortText = &Error{Type: ErrEmailSignIn, Message: "a verification token w
 
 // A try is counted by a verification token under an identifier of its own. Of
 // concurrent calls in any number of processes one stores it, so each try is
-// counted once. Nobody can use it as a link: no text has such a hash.
+// counted once. Nobody can use it as a link: no text has such a hash. It names the
+// identifier, because in tables made for Auth.js a token may be stored only once.
+
+// clocksDiffer is how much longer a try is kept than it counts, so that no store
+// drops it before all processes have stopped to accept the code.
+const clocksDiffer = time.Hour
 
 // triesOf is the identifier of the tries for one mail.
 func triesOf(c began.Code) string {
@@ -50,18 +55,18 @@ func hashed(purpose, text string) string {
 // reports whether the code may be compared. The result is the record that
 // counts the code against its address; it is given back if the code is right.
 func (s *store) takeTry(ctx context.Context, c began.Code) (wrong adapter.VerificationTokenKey, ok bool, err error) {
-	if _, ok, err = s.takeOne(ctx, triesOf(c), maxTries, time.Unix(c.Expires, 0).UTC()); !ok || err != nil {
+	if _, ok, err = s.takeOne(ctx, triesOf(c), maxTries, time.Unix(c.Expires, 0).UTC().Add(clocksDiffer)); !ok || err != nil {
 		return wrong, false, err
 	}
 	today := s.clock().UTC().Truncate(24 * time.Hour)
-	return s.takeOne(ctx, wrongCodesOf(c.Address, today), maxWrongCodes, today.Add(25*time.Hour)) // clocks differ
+	return s.takeOne(ctx, wrongCodesOf(c.Address, today), maxWrongCodes, today.Add(24*time.Hour+clocksDiffer))
 }
 
 // takeOne stores the first of limit records under an identifier that is not
 // stored yet. It reports whether there was one.
 func (s *store) takeOne(ctx context.Context, identifier string, limit int, expires time.Time) (adapter.VerificationTokenKey, bool, error) {
 	for n := range limit {
-		record := adapter.VerificationToken{Identifier: identifier, Token: "try " + strconv.Itoa(n), Expires: expires}
+		record := adapter.VerificationToken{Identifier: identifier, Token: "try " + strconv.Itoa(n) + " " + identifier, Expires: expires}
 		switch err := s.createVerificationToken(ctx, record); {
 		case err == nil:
 			return record.Key(), true, nil
