@@ -39,5 +39,17 @@ func (e *engine) verifyRequestPage(r *request) (*Result, error) {
 		}
 		return redirectTo(wire.WithQuery(custom, r.http.URL.RawQuery)), nil
 	}
-	return html(pages.VerifyRequest{Look: e.look(), SiteURL: e.config.home(r.origin)}.Render(), http.StatusOK), nil
+	page := pages.VerifyRequest{Look: e.look(), SiteURL: e.config.home(r.origin)}
+	p, ok := e.byID[r.query.Get("provider")].(*Email)
+	if !ok || !p.Code {
+		return html(page.Render(), http.StatusOK), nil
+	}
+	asked := p.askedFor(e.begun(r).Codes(), "")
+	if len(asked) == 0 {
+		return html(page.Render(), http.StatusOK), nil
+	}
+	page.Action, page.CSRFToken, page.SignInURL = e.providerURL(r, ActionCallback, p.id()), r.csrf.Token, e.url(r, ActionSignIn)
+	page.Fields = []pages.Posted{{Name: "email", Value: asked[0].Address}, {Name: "callbackUrl", Value: r.callbackURL}}
+	page.Wrong = r.query.Get("error") != ""
+	return privatePage(page.Render(), http.StatusOK), nil
 }

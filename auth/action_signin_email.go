@@ -41,9 +41,14 @@ func (e *engine) signInEmail(ctx context.Context, r *request, p *Email) (*Result
 	if err != nil {
 		return nil, err
 	}
-	result := redirectTo(e.url(r, ActionVerifyRequest) + "?provider=" + wire.QueryEscape(p.id()) + "&type=email")
+	result := redirectTo(p.verifyURL(e.url(r, ActionVerifyRequest)))
 	result.Cookies = []*http.Cookie{asked}
 	return result, nil
+}
+
+// verifyURL is the URL of the page that says that a mail of the provider was sent.
+func (p *Email) verifyURL(page string) string {
+	return page + "?provider=" + wire.QueryEscape(p.id()) + "&type=email"
 }
 
 // requestVerification makes a token, stores its hash and mails it. The cookie
@@ -54,10 +59,7 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 		return nil, err
 	}
 	provider := *p
-	provider.ID, provider.Name = p.id(), p.displayName()
-	if provider.MaxAge == 0 {
-		provider.MaxAge = defaultEmailMaxAge
-	}
+	provider.ID, provider.Name, provider.MaxAge = p.id(), p.displayName(), p.maxAge()
 	expires := e.config.Clock().Add(provider.MaxAge)
 	stored := adapter.VerificationToken{Identifier: identifier, Token: p.verificationKeys(e.csrfKeys).Hash(link.text), Expires: expires}
 	if err := storeLink(ctx, e.store, stored, link.code != ""); err != nil {

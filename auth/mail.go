@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -26,8 +27,12 @@ func EmailMessage(v VerificationRequest) (Message, error) {
 	if err != nil {
 		return Message{}, &Error{Type: ErrEmailSignIn, Message: "the link is not a URL"}
 	}
-	view := struct{ Host, URL, BrandColor, ButtonText string }{
+	view := struct {
+		Host, URL, BrandColor, ButtonText string
+		Code                              *mailedCode
+	}{
 		// The zero-width space keeps mail programs from making a link of the name.
+		Code: codeIn(v, u.Hostname()),
 		Host: strings.ReplaceAll(u.Host, ".", "\u200b."), URL: v.URL, BrandColor: v.Theme.BrandColor, ButtonText: v.Theme.ButtonText,
 	}
 	if view.BrandColor == "" {
@@ -40,7 +45,11 @@ func EmailMessage(v VerificationRequest) (Message, error) {
 	if err := mailTemplate.Execute(&html, view); err != nil {
 		return Message{}, err
 	}
-	return Message{Subject: "Sign in to " + u.Host, Text: "Sign in to " + u.Host + "\n" + v.URL + "\n\n", HTML: html.String()}, nil
+	text := "Sign in to " + u.Host + "\n" + v.URL + "\n\n"
+	if view.Code != nil {
+		text += view.Code.text()
+	}
+	return Message{Subject: "Sign in to " + u.Host, Text: text, HTML: html.String()}, nil
 }
 
 var mailTemplate = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
@@ -48,8 +57,10 @@ var mailTemplate = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
 <table role="presentation" width="100%" style="max-width:600px;margin:auto;background:#fff;border-radius:10px">
 <tr><td align="center" style="padding:24px 16px 0;font-size:22px">Sign in to <strong>{{.Host}}</strong></td></tr>
 <tr><td align="center" style="padding:24px 16px"><a href="{{.URL}}" style="display:inline-block;padding:12px 24px;border-radius:5px;font-size:18px;font-weight:bold;text-decoration:none;background:{{.BrandColor}};color:{{.ButtonText}}">Sign in</a></td></tr>
-<tr><td align="center" style="padding:0 16px 24px;font-size:16px;line-height:22px">If you did not ask for this mail, you can ignore it.</td></tr>
-</table></body></html>
+{{with .Code}}<tr><td align="center" style="padding:0 16px 24px;font-size:16px;line-height:22px">{{.Use}}<br><strong style="font-size:28px;line-height:48px;letter-spacing:4px">{{.Code}}</strong><br>{{.Valid}} {{.Asked}}<br>{{.Never}}</td></tr>
+{{end}}<tr><td align="center" style="padding:0 16px 24px;font-size:16px;line-height:22px">If you did not ask for this mail, you can ignore it.</td></tr>
+{{with .Code}}<tr><td align="center" style="padding:0 16px 24px;font-size:13px">{{.LastLine}}</td></tr>
+{{end}}</table></body></html>
 `))
 
 // smtpTimeout bounds the whole conversation with a mail server.
@@ -104,7 +115,7 @@ func mailOf(v VerificationRequest) (*mail.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := mail.NewMsg()
+	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	from, err := netmail.ParseAddress(v.Provider.From)
 	if err != nil {
 		return nil, errors.New("Email.From is not an e-mail address")
@@ -113,6 +124,8 @@ func mailOf(v VerificationRequest) (*mail.Msg, error) {
 	if err := m.To(asciiDomain(v.Identifier)); err != nil {
 		return nil, errBadEmail
 	}
+	_, domain, _ := cutAddress(asciiDomain(from.Address))
+	m.SetMessageIDWithValue(rand.Text() + "@" + domain)
 	m.Subject(content.Subject)
 	m.SetBodyString(mail.TypeTextPlain, content.Text)
 	if content.HTML != "" {

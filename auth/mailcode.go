@@ -3,10 +3,15 @@ package auth
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"io"
+	"math/big"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -58,13 +63,37 @@ func digitOf(c rune) rune {
 	return c
 }
 
+// codeMaxAge is how long the mail of a provider with Email.Code is valid, and
+// codeDigits the length of its code.
+const (
+	codeMaxAge = 10 * time.Minute
+	codeDigits = 6
+)
+
+// newCode makes a code of Email.Code.
+func newCode(random io.Reader) (string, error) {
+	n, err := rand.Int(random, big.NewInt(1_000_000))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%0*d", codeDigits, n), nil
+}
+
+// mayBeCode reports whether a typed text can be a code of the provider. What
+// can't be one costs no try.
+func (p *Email) mayBeCode(text string) bool {
+	typed := typedCode(text)
+	isDigit := func(c rune) bool { return c >= '0' && c <= '9' }
+	return !p.Code || len(typed) == codeDigits && strings.IndexFunc(typed, func(c rune) bool { return !isDigit(c) }) < 0
+}
+
 // maxTypedCode is the length in bytes of the longest code that is read.
 const maxTypedCode = 256
 
 // guessOf returns the code that a request brings, if it brings one. A short text
 // in place of the token of a link is a code, too.
 func (p *Email) guessOf(r *request, token string) (code string, ok bool) {
-	if p.GenerateVerificationToken == nil {
+	if p.GenerateVerificationToken == nil && !p.Code {
 		return "", false
 	}
 	if code = r.form.Get("code"); code == "" {
@@ -127,6 +156,12 @@ func (e *engine) callbackCode(ctx context.Context, r *request, p *Email, code, a
 	if err := e.limit(ctx, r, attempt); err != nil {
 		return nil, err
 	}
+	if p.Code && len(asked) > 0 && r.form.Get("code") != "" {
+		r.retryURL = p.verifyURL(e.url(r, ActionVerifyRequest))
+	}
+	if !p.mayBeCode(code) {
+		return nil, errNoCode
+	}
 	r.attempt = "code " + p.id() + " " + attempt.Identifier + " " + typedCode(code)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
@@ -149,6 +184,8 @@ func fromElsewhere(h http.Header) bool {
 }
 
 var errWrongCode = &Error{Type: ErrVerification, Message: "the code is wrong, has expired or was used, was asked for in another browser, or too many wrong codes were tried"}
+
+var errNoCode = &Error{Type: ErrVerification, Message: "what was typed is not a code of six digits"}
 
 // useCode spends the token of the mail whose code this is. Each comparison is
 // counted before it is made, so that concurrent ones are all counted.

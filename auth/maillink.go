@@ -79,6 +79,12 @@ type linkText struct{ text, code, handle string }
 // fewer than secureBits is a code.
 func (e *engine) newLinkText(ctx context.Context, p *Email) (linkText, error) {
 	key, code := p.verificationKeys(e.csrfKeys)[0], ""
+	if p.Code {
+		var err error
+		if code, err = newCode(e.config.Random); err != nil {
+			return linkText{}, err
+		}
+	}
 	if p.GenerateVerificationToken != nil {
 		text, err := guard(ctx, func(ctx context.Context, _ struct{}) (string, error) { return p.GenerateVerificationToken(ctx) }, struct{}{})
 		switch {

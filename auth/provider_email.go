@@ -27,7 +27,8 @@ type Email struct {
 	Server string
 	// APIKey is the key of a mail service, for its SendVerificationRequest.
 	APIKey string
-	// MaxAge is how long a link is valid; the default is 24 hours.
+	// MaxAge is how long a link is valid; the default is 24 hours. With Code it is
+	// ten minutes, and no longer time is accepted.
 	MaxAge time.Duration
 	// Secret holds the secrets with which tokens are hashed, in place of
 	// Config.Secret. New tokens are hashed with the first secret; a token is
@@ -37,6 +38,12 @@ type Email struct {
 	// sent to this address, and the user is looked up and stored with it. The
 	// default is NormalizeEmail.
 	NormalizeIdentifier func(submitted string) (string, error)
+	// Code puts a code of six digits into the mail, beside the link. A person may
+	// type it on the page verify-request, in the browser that asked for the mail; it
+	// and the link use up one token. Code needs Config.URL, an adapter as for
+	// GenerateVerificationToken, and no GenerateVerificationToken. A person can be
+	// talked into giving a code away: see SECURITY.md.
+	Code bool
 	// GenerateVerificationToken makes the token of a link. The default, which is
 	// also used if it returns "", is 16 random bytes and a MAC of 16 bytes, in
 	// hexadecimal. A token with less than 128 bits, such as a code of six digits,
@@ -93,6 +100,17 @@ func (p *Email) id() string {
 		return "email"
 	}
 	return p.ID
+}
+
+// maxAge is how long a link and its code are valid.
+func (p *Email) maxAge() time.Duration {
+	switch {
+	case p.MaxAge != 0:
+		return p.MaxAge
+	case p.Code:
+		return codeMaxAge
+	}
+	return defaultEmailMaxAge
 }
 
 func (p *Email) displayName() string {

@@ -67,6 +67,8 @@ type request struct {
 	// token of a link or a challenge. It is empty for credentials, which may be sent
 	// again.
 	attempt string
+	// retryURL is the page on which the person can type a wrong code again.
+	retryURL string
 	// answeredBy is the issuer that the answer of an OAuth provider names, or "".
 	answeredBy string
 	// foreign says that a page of another site may have made the browser send the

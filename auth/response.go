@@ -227,6 +227,9 @@ func (e *engine) errorURL(r *request, err error) string {
 	if code := codeOf(t, err); ours && code != "" {
 		query += "&code=" + wire.QueryEscape(code)
 	}
+	if t == ErrVerification && r.retryURL != "" {
+		return wire.WithQuery(r.retryURL, query)
+	}
 	action, page := ActionError, e.config.Pages.Error
 	if ours && t.onSignInPage() {
 		action, page = ActionSignIn, e.config.Pages.SignIn

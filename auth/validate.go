@@ -111,6 +111,9 @@ func (c *Config) checkProviders() []error {
 			if p.MaxAge < 0 {
 				problem(ErrInvalidProvider, p, "MaxAge must not be negative")
 			}
+			if p.Code {
+				c.checkCode(p, problem)
+			}
 		case *WebAuthn:
 			if !c.Experimental.EnableWebAuthn {
 				problem(ErrExperimentalFeatureNotEnabled, p, "set Experimental.EnableWebAuthn")
@@ -129,6 +132,22 @@ func (c *Config) checkProviders() []error {
 		}
 	}
 	return problems
+}
+
+// checkCode checks a provider with Email.Code.
+func (c *Config) checkCode(p *Email, problem func(ErrorType, Provider, string, ...any)) {
+	if p.GenerateVerificationToken != nil {
+		problem(ErrInvalidProvider, p, "set either Code or GenerateVerificationToken")
+	}
+	if p.MaxAge > codeMaxAge {
+		problem(ErrInvalidProvider, p, "MaxAge is %v, and with Code a mail is valid for %v at most", p.MaxAge, codeMaxAge)
+	}
+	if c.URL == "" {
+		problem(ErrInvalidProvider, p, "Code needs Config.URL (AUTH_URL): a Host header that a stranger chose must not stand in a mail with a code")
+	}
+	if _, ok := adapter.Capability[adapter.TokenEdits](c.Adapter); c.Adapter != nil && !ok {
+		problem(ErrMissingAdapterMethods, p, "Code needs an adapter with adapter.TokenEdits")
+	}
 }
 
 func isNil(p Provider) bool { return p == nil || reflect.ValueOf(p).IsNil() }

@@ -81,6 +81,15 @@ type VerifyRequest struct {
 	Look *Look
 	// SiteURL is the home page of the site.
 	SiteURL string
+	// Action is the URL that a code from the mail is posted to, with the hidden
+	// fields. It is empty if the browser asked for no code.
+	Action    string
+	CSRFToken string
+	Fields    []Posted
+	// SignInURL is the page to ask for another mail.
+	SignInURL string
+	// Wrong says that a code was typed that does not count.
+	Wrong bool
 }
 
 // Error is the page that says that something failed.
