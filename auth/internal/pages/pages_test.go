@@ -28,7 +28,10 @@ func every(s string) map[string]Rendered {
 		}.Render(),
 		"signout":        SignOut{Look: look, Action: s, CSRFToken: s}.Render(),
 		"verify-request": VerifyRequest{Look: look, SiteURL: s}.Render(),
-		"error":          Error{Look: look, Type: s, SiteURL: s, SignInURL: s}.Render(),
+		"code": VerifyRequest{
+			Look: look, SiteURL: s, Action: s, CSRFToken: s, Fields: []Posted{{Name: s, Value: s}}, SignInURL: s, Wrong: true,
+		}.Render(),
+		"error": Error{Look: look, Type: s, SiteURL: s, SignInURL: s}.Render(),
 		"held address": HeldAddress{
 			Look: look, Email: s, Providers: []Provider{{ID: s, Name: s, Type: "oauth", Action: s, Logo: s}}, Passkey: true, SignInURL: s, Others: []string{s},
 			AfreshURL: s, CSRFToken: s, CallbackURL: s,
