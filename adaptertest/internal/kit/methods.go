@@ -160,7 +160,7 @@ func MissingMethods(a adapter.Adapter) (required, optional []string) {
 	}
 	required = slices.DeleteFunc(slices.Clone(declared), func(name string) bool {
 		m, known := MethodNamed(name)
-		return known && m.Optional()
+		return !known || m.Optional()
 	})
 	return required, optional
 }

@@ -120,6 +120,9 @@ func (r *Run) Check(ctx context.Context, k Check) Finding {
 	var b *Records
 	finished := phase(ctx, c, timeout, "opening the adapter", func() {
 		openAdapter(c)
+		if r, ok := c.Raw.(Remote); ok && r.Unverifiable(k.ID) != "" {
+			c.NotVerified("%s", r.Unverifiable(k.ID))
+		}
 		c.Requires(k.Requires...)
 		for _, a := range k.Needs {
 			c.Need(a)
@@ -145,6 +148,9 @@ func (r *Run) Check(ctx context.Context, k Check) Finding {
 	}
 	if finished {
 		cleanUp(ctx, c)
+	}
+	if r, ok := c.Raw.(Remote); ok && r.Fault() != "" {
+		return Finding{Outcome: NotReached, Reason: r.Fault()}
 	}
 	return finding(c)
 }

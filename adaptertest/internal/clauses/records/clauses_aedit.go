@@ -3,6 +3,7 @@ package records
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -464,7 +465,7 @@ func credentialsOfEachOrigin(c *kit.Context) {
 
 func backupFlags(c *kit.Context) {
 	backups, ok := adapter.Capability[adapter.AuthenticatorBackups](c.Raw)
-	if !ok {
+	if !ok || slices.Contains(adapter.Missing(c.Raw), "UpdateAuthenticatorBackup") {
 		c.NotApplicable("the adapter has no UpdateAuthenticatorBackup")
 	}
 	u := c.User().ID

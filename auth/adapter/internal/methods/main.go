@@ -81,7 +81,7 @@ func generate(form string, without []string) ([]byte, error) {
 		})
 	}
 	slices.SortStableFunc(all, func(a, b method) int { return order(a) - order(b) })
-	t, err := template.New(form).Funcs(template.FuncMap{"interfaces": interfaces, "lower": lower, "other": other}).ParseFS(forms, form)
+	t, err := template.New(form).Funcs(template.FuncMap{"interfaces": interfaces, "lower": lower, "other": other, "wire": wire}).ParseFS(forms, form)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +131,9 @@ func interfaces(all []method) (names []string) {
 }
 
 func lower(name string) string { return strings.ToLower(name[:1]) + name[1:] }
+
+// wire is the name of the method in Auth.js.
+func wire(name string) string { return strings.ReplaceAll(lower(name), "ID", "Id") }
 
 var exported = regexp.MustCompile(`^(\W*)([A-Z])`)
 
