@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -57,6 +58,9 @@ func (r *run) result(clause Clause, f kit.Finding, d time.Duration) Result {
 	x := Result{Clause: clause, Outcome: Outcome(f.Outcome), Duration: d, Reason: f.Reason, Needs: f.Needs, Evidence: f.Evidence}
 	if x.Outcome == Pass && clause.Level == May {
 		x.Outcome = Recorded
+	}
+	if sentence := r.options.Profile.sentence(clause.ID); x.Outcome == Fail && sentence != "" {
+		x.Outcome, x.Reason = NotApplicable, fmt.Sprintf("profile %s: %s", r.options.Profile.Name, sentence)
 	}
 	w, waived := r.harness.waiver(clause.ID)
 	switch {

@@ -51,11 +51,13 @@ type Result struct {
 
 // Report is the result of a run of the suite.
 type Report struct {
-	Adapter      string        `json:"adapter"`
-	Version      string        `json:"version,omitempty"`
-	Seed         uint64        `json:"seed"`
-	Rounds       float64       `json:"rounds"`
-	Strict       bool          `json:"strict"`
+	Adapter string  `json:"adapter"`
+	Version string  `json:"version,omitempty"`
+	Seed    uint64  `json:"seed"`
+	Rounds  float64 `json:"rounds"`
+	Strict  bool    `json:"strict"`
+	// Profile is the looser contract that the run judged by, or empty.
+	Profile      string        `json:"profile,omitempty"`
 	Started      time.Time     `json:"started"`
 	Duration     time.Duration `json:"duration"`
 	Missing      []string      `json:"missing,omitempty"`
@@ -109,8 +111,15 @@ func (r *Report) filter(keep func(Result) bool) []Result {
 // not reached; conforms, if every
 // MUST was verified; conforms as far as verified, with the number of unverified
 // MUST clauses; partial, if clauses were waived; or partial, unsafe, if a
-// waived clause is about security.
+// waived clause is about security. It names the profile of the run.
 func (r *Report) Verdict() string {
+	if r.Profile != "" {
+		return r.verdict() + " (profile " + r.Profile + ")"
+	}
+	return r.verdict()
+}
+
+func (r *Report) verdict() string {
 	waived := r.With(Waived)
 	unverified := len(r.filter(func(x Result) bool { return x.Clause.Level == Must && x.Outcome == NotVerified }))
 	switch {

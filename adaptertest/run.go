@@ -34,6 +34,8 @@ type Options struct {
 	Strict bool
 	// Only lists the IDs and groups of the clauses to run; empty means all.
 	Only []string
+	// Profile, if not nil, leaves out what a looser contract does not promise.
+	Profile *Profile
 	// Progress, if not nil, is called with each result when the clause has ended,
 	// one call at a time.
 	Progress func(Result)
@@ -173,8 +175,14 @@ func (r *run) failure(subtest string, result Result) string {
 }
 
 // initTesting declares the flags of package testing, which the random sequences need.
-// Two calls at one moment would declare them twice.
-var initTesting = sync.OnceFunc(testing.Init)
+// Two calls at one moment would declare them twice. A program that does not use the flags of
+// package flag has not parsed them.
+var initTesting = sync.OnceFunc(func() {
+	testing.Init()
+	if !flag.Parsed() {
+		_ = flag.CommandLine.Parse(nil) // no arguments are no error
+	}
+})
 
 // Check runs the suite without a test and returns the report. It returns an
 // error if the harness or the options are wrong. For breaches of the adapter
@@ -300,6 +308,9 @@ func newRun(h *Harness, o Options) (*run, error) {
 	if o.Parallel < 0 {
 		return nil, fmt.Errorf("adaptertest: Options.Parallel is %d, want 1 or more", o.Parallel)
 	}
+	if err := o.Profile.validate(); err != nil {
+		return nil, err
+	}
 	if o.Rounds < 0 || math.IsNaN(o.Rounds) || math.IsInf(o.Rounds, 0) {
 		return nil, fmt.Errorf("adaptertest: Options.Rounds is %v, want more than 0", o.Rounds)
 	}
@@ -415,6 +426,10 @@ func (r *run) report(complete bool) *Report {
 	if name == "" {
 		name = strings.TrimLeft(adapterType, "*")
 	}
+	profile := ""
+	if r.options.Profile != nil {
+		profile = r.options.Profile.Name
+	}
 	order := map[string]int{}
 	for i, k := range r.checks {
 		order[k.ID] = i
@@ -423,7 +438,7 @@ func (r *run) report(complete bool) *Report {
 	slices.SortStableFunc(results, func(a, b Result) int { return order[a.Clause.ID] - order[b.Clause.ID] })
 	return &Report{
 		Adapter: name, Version: r.harness.Version, Seed: r.options.Seed, Rounds: r.options.Rounds, Strict: r.options.Strict,
-		Started: r.started, Duration: time.Since(r.started), Missing: missing,
+		Profile: profile, Started: r.started, Duration: time.Since(r.started), Missing: missing,
 		Declarations: r.harness.Declarations, Waivers: r.harness.Waivers, Results: results,
 		Suite: suiteVersion(), Complete: complete,
 	}

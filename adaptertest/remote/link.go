@@ -49,7 +49,7 @@ func newLink(ctx context.Context, in io.Reader, out io.Writer, end func(), blame
 	go l.read(in)
 	go l.watch()
 	if err := l.control(ctx, &l.hello, "hello", 0, map[string]int{"protocol": Version}); err != nil {
-		return nil, err
+		return nil, l.broken("it does not answer hello: %v", err)
 	}
 	if l.hello.Protocol != Version {
 		return nil, l.broken("it speaks version %d of the protocol, want %d", l.hello.Protocol, Version)

@@ -129,7 +129,6 @@ func isRecord(v reflect.Value) bool {
 // marshal writes a value as the protocol has it.
 func marshal(v reflect.Value) (json.RawMessage, error) { return json.Marshal(encode(v)) }
 
-
 // answer makes a call.
 func (s *server) answer(ctx context.Context, r request) (result any, err error) {
 	defer func() {

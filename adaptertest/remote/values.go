@@ -155,7 +155,9 @@ func decode(data json.RawMessage, v reflect.Value, path string) error {
 	}
 }
 
-func isNull(data json.RawMessage) bool { return len(data) == 0 || string(bytes.TrimSpace(data)) == "null" }
+func isNull(data json.RawMessage) bool {
+	return len(data) == 0 || string(bytes.TrimSpace(data)) == "null"
+}
 
 // wrong says that a value has another kind than the wanted one.
 func wrong(path, want string, got json.RawMessage) error {

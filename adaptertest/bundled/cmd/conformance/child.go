@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
-	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/matrix"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 )

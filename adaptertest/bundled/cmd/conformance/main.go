@@ -27,7 +27,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/matrix"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants"

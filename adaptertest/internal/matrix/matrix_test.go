@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
-	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/matrix"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
 )
 
 // sample is a matrix with four wirings: one that conforms, one that breaks the clause, one that was left out and one that
