@@ -22,7 +22,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants mutants-all bench bench-modules bench-large interop interop-tests lint demo browser
+.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants mutants-all bench bench-modules bench-large interop interop-tests shims lint demo browser
 
 ## help: list the targets
 help:
@@ -155,6 +155,10 @@ interop-tests:
 	@for d in . pg prisma drizzle drizzlepg mongo upstash oidc types webauthn; do node interop/install.mjs $$d || exit 1; done
 	@$(WITH_STORES) -- sh -ec 'cd auth && go test -count=1 -run "Interop|AuthJS" ./...; (cd webauthn && go test -count=1 -run AuthJS .); \
 		for d in adapters/postgres adapters/sqlite adapters/mongo adapters/redis/cmd/copyupstash examples/demo examples/react examples/sveltekit examples/api; do (cd ../$$d && go test -count=1 -run Interop .); done'
+
+## shims: the suite over the real adapters of Auth.js, through the protocol for other languages, on real servers; needs Node
+shims: images
+	@$(WITH_STORES) -fast -stores postgres,replica -- sh -c 'cd adaptertest && GOWORK=off go test -count=1 -timeout 1h -v -run TestNode ./cmd/adaptertest -every-shim'
 
 ## lint: formatting, vet, golangci-lint and tidy modules
 lint:

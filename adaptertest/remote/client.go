@@ -43,7 +43,7 @@ func (c *Client) client() *Client { return c }
 // Dial opens a handle of the program at the other end of the streams, one that serves
 // one handle, such as Serve of a test. The returned function ends the connection.
 func Dial(ctx context.Context, in io.Reader, out io.WriteCloser, o Opening) (Handle, func(), error) {
-	l, err := newLink(ctx, in, out, func() { _ = out.Close() }, func(*Fault) {})
+	l, err := newLink(ctx, in, out, usualSilence, func() { _ = out.Close() }, func(*Fault) {})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,7 +83,7 @@ func call[T any](ctx context.Context, c *Client, method string, args ...any) (re
 		return result, err
 	}
 	if err := decode(a.Result, reflect.ValueOf(&result).Elem(), "the result of "+method); err != nil {
-		return result, err
+		return *new(T), err
 	}
 	if a.Error != nil && a.Error.Kind == "panic" {
 		panic(a.Error.Message)
@@ -140,7 +140,8 @@ func (c *Client) Unverifiable(clause string) string {
 	group, _, _ := strings.Cut(clause, "-")
 	for _, u := range unverifiable {
 		named := strings.Fields(u.clauses)
-		if (slices.Contains(named, clause) || slices.Contains(named, group)) && (u.feature == "" || !c.link.hello.has(u.feature)) {
+		covers := slices.Contains(named, clause) || slices.Contains(named, group)
+		if covers && (u.feature == "" || !c.link.hello.has(u.feature)) {
 			return u.reason
 		}
 	}

@@ -17,9 +17,9 @@ type Fault struct{ text string }
 
 func (f *Fault) Error() string { return f.text }
 
-// silence is how long a program may say nothing while calls are under way. It is then
+// usualSilence is how long a program may say nothing while calls are under way. It is then
 // asked with ping, and has as much time again.
-const silence = 10 * time.Second
+const usualSilence = 10 * time.Second
 
 // mostLine is the most bytes in a line of the program.
 const mostLine = 64 << 20
@@ -27,6 +27,7 @@ const mostLine = 64 << 20
 // link is the connection with one process of the program.
 type link struct {
 	hello   Hello
+	silence time.Duration
 	end     func() // ends the process
 	blame   func(*Fault)
 	done    chan struct{} // closed when the link is broken
@@ -43,8 +44,12 @@ type link struct {
 
 // newLink begins to read the answers of a program, and says hello. Blame is called
 // with a fault before the calls under way return.
-func newLink(ctx context.Context, in io.Reader, out io.Writer, end func(), blame func(*Fault)) (*link, error) {
-	l := &link{end: end, blame: blame, out: out, done: make(chan struct{}), calls: map[int64]chan answer{}}
+func newLink(
+	ctx context.Context, in io.Reader, out io.Writer, silence time.Duration, end func(), blame func(*Fault),
+) (*link, error) {
+	l := &link{
+		silence: silence, end: end, blame: blame, out: out, done: make(chan struct{}), calls: map[int64]chan answer{},
+	}
 	l.heard.Store(time.Now().UnixNano())
 	go l.read(in)
 	go l.watch()
@@ -65,15 +70,16 @@ func (l *link) read(in io.Reader) {
 		l.heard.Store(time.Now().UnixNano())
 		switch {
 		case errors.Is(err, io.EOF) && len(line) > 0:
-			l.broken("its output ended in the middle of a line: %s", excerpt(line))
+			_ = l.broken("its output ended in the middle of a line: %s", excerpt(line))
 			return
 		case err != nil:
-			l.broken("its output ended: %v", err)
+			_ = l.broken("its output ended: %v", err)
 			return
 		}
 		var a answer
 		if err := json.Unmarshal(line, &a); err != nil || a.ID == nil {
-			l.broken("a line of its output is no answer, and what is meant for people belongs on standard error: %s", excerpt(line))
+			_ = l.broken("a line of its output is no answer, "+
+				"and what is meant for people belongs on standard error: %s", excerpt(line))
 			return
 		}
 		l.mu.Lock()
@@ -81,7 +87,7 @@ func (l *link) read(in io.Reader) {
 		delete(l.calls, *a.ID)
 		l.mu.Unlock()
 		if !ok {
-			l.broken("it answered request %d, which is not under way", *a.ID)
+			_ = l.broken("it answered request %d, which is not under way", *a.ID)
 			return
 		}
 		waiting <- a
@@ -137,7 +143,7 @@ func (l *link) broken(format string, args ...any) *Fault {
 
 // watch ends a link whose program is silent while calls are under way.
 func (l *link) watch() {
-	tick := time.NewTicker(silence / 4)
+	tick := time.NewTicker(l.silence / 4)
 	defer tick.Stop()
 	asked := time.Time{}
 	for {
@@ -151,13 +157,13 @@ func (l *link) watch() {
 		l.mu.Unlock()
 		heard := time.Unix(0, l.heard.Load())
 		switch {
-		case !waits || heard.After(asked) && time.Since(heard) < silence:
+		case !waits || heard.After(asked) && time.Since(heard) < l.silence:
 			asked = time.Time{}
 		case asked.IsZero():
 			asked = time.Now()
 			go func() { _ = l.control(context.Background(), nil, "ping", 0) }()
-		case time.Since(asked) > silence:
-			l.broken("it has answered neither a call nor ping for %v", time.Since(heard).Round(time.Second))
+		case time.Since(asked) > l.silence:
+			_ = l.broken("it has answered neither a call nor ping for %v", time.Since(heard).Round(time.Second))
 		}
 	}
 }
@@ -196,7 +202,7 @@ func (l *link) call(ctx context.Context, r request) (answer, error) {
 	} else if err != nil {
 		r.Cancelled = true
 	}
-	if end, ok := ctx.Deadline(); ok {
+	if end, ok := ctx.Deadline(); ok && takesPart {
 		r.Timeout = milliseconds(end)
 	}
 	id, came, err := l.send(r)
@@ -228,7 +234,7 @@ func (l *link) call(ctx context.Context, r request) (answer, error) {
 	}
 }
 
-func (l *link) why() error {
+func (l *link) why() *Fault {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.fault
@@ -264,5 +270,5 @@ func (l *link) close() {
 	l.mu.Lock()
 	l.over = true
 	l.mu.Unlock()
-	l.broken("it was closed")
+	_ = l.broken("it was closed")
 }

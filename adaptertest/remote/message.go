@@ -45,6 +45,8 @@ type Hello struct {
 	Version  string `json:"version,omitempty"`
 	// Features are the names of what the program takes part in, see PROTOCOL.md.
 	Features []string `json:"features,omitempty"`
+	// IDs is the form of user IDs: uuid, integer or objectid; empty means uuid.
+	IDs string `json:"ids,omitempty"`
 	// Declarations are those of the suite, with the names that its report has.
 	Declarations json.RawMessage `json:"declarations,omitempty"`
 }

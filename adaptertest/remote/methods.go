@@ -12,236 +12,482 @@ import (
 // methods are those of the contract: the name in the protocol, whether an adapter has
 // it, and a call with the arguments of a request.
 var methods = []method{
-	{"createUser", "CreateUser", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.CreateUser(ctx, argument[adapter.User](x, 0))
-	}},
-	{"getUser", "GetUser", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.GetUser(ctx, argument[string](x, 0))
-	}},
-	{"getUserByEmail", "GetUserByEmail", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.GetUserByEmail(ctx, argument[string](x, 0))
-	}},
-	{"getUserByAccount", "GetUserByAccount", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.GetUserByAccount(ctx, argument[adapter.AccountKey](x, 0))
-	}},
-	{"updateUser", "UpdateUser", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.UpdateUser(ctx, argument[adapter.UserUpdate](x, 0))
-	}},
-	{"deleteUser", "DeleteUser", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.DeleteUser(ctx, argument[string](x, 0))
-	}},
-	{"linkAccount", "LinkAccount", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.LinkAccount(ctx, argument[adapter.Account](x, 0))
-	}},
-	{"unlinkAccount", "UnlinkAccount", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.UnlinkAccount(ctx, argument[adapter.AccountKey](x, 0))
-	}},
-	{"getAccount", "GetAccount", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.GetAccount(ctx, argument[string](x, 0), argument[string](x, 1))
-	}},
-	{"createSession", "CreateSession", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.CreateSession(ctx, argument[adapter.Session](x, 0))
-	}},
-	{"getSessionAndUser", "GetSessionAndUser", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.GetSessionAndUser(ctx, argument[string](x, 0))
-	}},
-	{"updateSession", "UpdateSession", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.UpdateSession(ctx, argument[adapter.SessionUpdate](x, 0))
-	}},
-	{"deleteSession", "DeleteSession", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.DeleteSession(ctx, argument[string](x, 0))
-	}},
-	{"createVerificationToken", "CreateVerificationToken", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.CreateVerificationToken(ctx, argument[adapter.VerificationToken](x, 0))
-	}},
-	{"useVerificationToken", "UseVerificationToken", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.UseVerificationToken(ctx, argument[adapter.VerificationTokenKey](x, 0))
-	}},
-	{"createAuthenticator", "CreateAuthenticator", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.CreateAuthenticator(ctx, argument[adapter.Authenticator](x, 0))
-	}},
-	{"getAuthenticator", "GetAuthenticator", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.GetAuthenticator(ctx, argument[string](x, 0))
-	}},
-	{"listAuthenticatorsByUserId", "ListAuthenticatorsByUserID", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.ListAuthenticatorsByUserID(ctx, argument[string](x, 0))
-	}},
-	{"updateAuthenticatorCounter", "UpdateAuthenticatorCounter", nil, func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return a.UpdateAuthenticatorCounter(ctx, argument[string](x, 0), argument[int64](x, 1))
-	}},
-	{"createUserWithAccount", "CreateUserWithAccount", has[adapter.SignUps], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.SignUps](a).CreateUserWithAccount(ctx, argument[adapter.User](x, 0), argument[adapter.Account](x, 1), argument[*adapter.Authenticator](x, 2))
-	}},
-	{"listAccountsByUserId", "ListAccountsByUserID", has[adapter.AccountLists], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.AccountLists](a).ListAccountsByUserID(ctx, argument[string](x, 0))
-	}},
-	{"updateAccount", "UpdateAccount", has[adapter.AccountLists], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.AccountLists](a).UpdateAccount(ctx, argument[adapter.AccountUpdate](x, 0))
-	}},
-	{"listSessionsByUserId", "ListSessionsByUserID", has[adapter.SessionLists], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.SessionLists](a).ListSessionsByUserID(ctx, argument[string](x, 0))
-	}},
-	{"deleteSessionsByUserId", "DeleteSessionsByUserID", has[adapter.SessionLists], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.SessionLists](a).DeleteSessionsByUserID(ctx, argument[string](x, 0), argument[string](x, 1))
-	}},
-	{"deleteAuthenticator", "DeleteAuthenticator", has[adapter.AuthenticatorEdits], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.AuthenticatorEdits](a).DeleteAuthenticator(ctx, argument[string](x, 0), argument[string](x, 1), argument[bool](x, 2))
-	}},
-	{"renameAuthenticator", "RenameAuthenticator", has[adapter.AuthenticatorEdits], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.AuthenticatorEdits](a).RenameAuthenticator(ctx, argument[string](x, 0), argument[string](x, 1), argument[string](x, 2))
-	}},
-	{"touchAuthenticator", "TouchAuthenticator", has[adapter.AuthenticatorEdits], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.AuthenticatorEdits](a).TouchAuthenticator(ctx, argument[string](x, 0), argument[int64](x, 1), argument[int64](x, 2), argument[time.Time](x, 3))
-	}},
-	{"updateAuthenticatorBackup", "UpdateAuthenticatorBackup", has[adapter.AuthenticatorBackups], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.AuthenticatorBackups](a).UpdateAuthenticatorBackup(ctx, argument[string](x, 0), argument[bool](x, 1), argument[string](x, 2))
-	}},
-	{"deleteVerificationTokens", "DeleteVerificationTokens", has[adapter.TokenEdits], func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
-		return optional[adapter.TokenEdits](a).DeleteVerificationTokens(ctx, argument[string](x, 0))
-	}},
+	{
+		"createUser", "CreateUser", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.CreateUser(
+				ctx,
+				argument[adapter.User](x, 0),
+			)
+		},
+	},
+	{
+		"getUser", "GetUser", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.GetUser(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"getUserByEmail", "GetUserByEmail", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.GetUserByEmail(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"getUserByAccount", "GetUserByAccount", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.GetUserByAccount(
+				ctx,
+				argument[adapter.AccountKey](x, 0),
+			)
+		},
+	},
+	{
+		"updateUser", "UpdateUser", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.UpdateUser(
+				ctx,
+				argument[adapter.UserUpdate](x, 0),
+			)
+		},
+	},
+	{
+		"deleteUser", "DeleteUser", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.DeleteUser(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"linkAccount", "LinkAccount", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.LinkAccount(
+				ctx,
+				argument[adapter.Account](x, 0),
+			)
+		},
+	},
+	{
+		"unlinkAccount", "UnlinkAccount", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.UnlinkAccount(
+				ctx,
+				argument[adapter.AccountKey](x, 0),
+			)
+		},
+	},
+	{
+		"getAccount", "GetAccount", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.GetAccount(
+				ctx,
+				argument[string](x, 0),
+				argument[string](x, 1),
+			)
+		},
+	},
+	{
+		"createSession", "CreateSession", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.CreateSession(
+				ctx,
+				argument[adapter.Session](x, 0),
+			)
+		},
+	},
+	{
+		"getSessionAndUser", "GetSessionAndUser", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.GetSessionAndUser(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"updateSession", "UpdateSession", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.UpdateSession(
+				ctx,
+				argument[adapter.SessionUpdate](x, 0),
+			)
+		},
+	},
+	{
+		"deleteSession", "DeleteSession", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.DeleteSession(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"createVerificationToken", "CreateVerificationToken", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.CreateVerificationToken(
+				ctx,
+				argument[adapter.VerificationToken](x, 0),
+			)
+		},
+	},
+	{
+		"useVerificationToken", "UseVerificationToken", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.UseVerificationToken(
+				ctx,
+				argument[adapter.VerificationTokenKey](x, 0),
+			)
+		},
+	},
+	{
+		"createAuthenticator", "CreateAuthenticator", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.CreateAuthenticator(
+				ctx,
+				argument[adapter.Authenticator](x, 0),
+			)
+		},
+	},
+	{
+		"getAuthenticator", "GetAuthenticator", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.GetAuthenticator(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"listAuthenticatorsByUserId", "ListAuthenticatorsByUserID", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.ListAuthenticatorsByUserID(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"updateAuthenticatorCounter", "UpdateAuthenticatorCounter", nil,
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return a.UpdateAuthenticatorCounter(
+				ctx,
+				argument[string](x, 0),
+				argument[int64](x, 1),
+			)
+		},
+	},
+	{
+		"createUserWithAccount", "CreateUserWithAccount", has[adapter.SignUps],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.SignUps](a).CreateUserWithAccount(
+				ctx,
+				argument[adapter.User](x, 0),
+				argument[adapter.Account](x, 1),
+				argument[*adapter.Authenticator](x, 2),
+			)
+		},
+	},
+	{
+		"listAccountsByUserId", "ListAccountsByUserID", has[adapter.AccountLists],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.AccountLists](a).ListAccountsByUserID(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"updateAccount", "UpdateAccount", has[adapter.AccountLists],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.AccountLists](a).UpdateAccount(
+				ctx,
+				argument[adapter.AccountUpdate](x, 0),
+			)
+		},
+	},
+	{
+		"listSessionsByUserId", "ListSessionsByUserID", has[adapter.SessionLists],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.SessionLists](a).ListSessionsByUserID(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"deleteSessionsByUserId", "DeleteSessionsByUserID", has[adapter.SessionLists],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.SessionLists](a).DeleteSessionsByUserID(
+				ctx,
+				argument[string](x, 0),
+				argument[string](x, 1),
+			)
+		},
+	},
+	{
+		"deleteAuthenticator", "DeleteAuthenticator", has[adapter.AuthenticatorEdits],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.AuthenticatorEdits](a).DeleteAuthenticator(
+				ctx,
+				argument[string](x, 0),
+				argument[string](x, 1),
+				argument[bool](x, 2),
+			)
+		},
+	},
+	{
+		"renameAuthenticator", "RenameAuthenticator", has[adapter.AuthenticatorEdits],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.AuthenticatorEdits](a).RenameAuthenticator(
+				ctx,
+				argument[string](x, 0),
+				argument[string](x, 1),
+				argument[string](x, 2),
+			)
+		},
+	},
+	{
+		"touchAuthenticator", "TouchAuthenticator", has[adapter.AuthenticatorEdits],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.AuthenticatorEdits](a).TouchAuthenticator(
+				ctx,
+				argument[string](x, 0),
+				argument[int64](x, 1),
+				argument[int64](x, 2),
+				argument[time.Time](x, 3),
+			)
+		},
+	},
+	{
+		"updateAuthenticatorBackup", "UpdateAuthenticatorBackup", has[adapter.AuthenticatorBackups],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.AuthenticatorBackups](a).UpdateAuthenticatorBackup(
+				ctx,
+				argument[string](x, 0),
+				argument[bool](x, 1),
+				argument[string](x, 2),
+			)
+		},
+	},
+	{
+		"deleteVerificationTokens", "DeleteVerificationTokens", has[adapter.TokenEdits],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.TokenEdits](a).DeleteVerificationTokens(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
 }
 
 // CreateUser calls createUser of the program.
-func (c *Client) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
+func (c *Client) CreateUser(
+	ctx context.Context, user adapter.User,
+) (*adapter.User, error) {
 	return call[*adapter.User](ctx, c, "createUser", user)
 }
 
 // GetUser calls getUser of the program.
-func (c *Client) GetUser(ctx context.Context, id string) (*adapter.User, error) {
+func (c *Client) GetUser(
+	ctx context.Context, id string,
+) (*adapter.User, error) {
 	return call[*adapter.User](ctx, c, "getUser", id)
 }
 
 // GetUserByEmail calls getUserByEmail of the program.
-func (c *Client) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
+func (c *Client) GetUserByEmail(
+	ctx context.Context, email string,
+) (*adapter.User, error) {
 	return call[*adapter.User](ctx, c, "getUserByEmail", email)
 }
 
 // GetUserByAccount calls getUserByAccount of the program.
-func (c *Client) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
+func (c *Client) GetUserByAccount(
+	ctx context.Context, key adapter.AccountKey,
+) (*adapter.User, error) {
 	return call[*adapter.User](ctx, c, "getUserByAccount", key)
 }
 
 // UpdateUser calls updateUser of the program.
-func (c *Client) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+func (c *Client) UpdateUser(
+	ctx context.Context, update adapter.UserUpdate,
+) (*adapter.User, error) {
 	return call[*adapter.User](ctx, c, "updateUser", update)
 }
 
 // DeleteUser calls deleteUser of the program.
-func (c *Client) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
+func (c *Client) DeleteUser(
+	ctx context.Context, id string,
+) (*adapter.User, error) {
 	return call[*adapter.User](ctx, c, "deleteUser", id)
 }
 
 // LinkAccount calls linkAccount of the program.
-func (c *Client) LinkAccount(ctx context.Context, account adapter.Account) (*adapter.Account, error) {
+func (c *Client) LinkAccount(
+	ctx context.Context, account adapter.Account,
+) (*adapter.Account, error) {
 	return call[*adapter.Account](ctx, c, "linkAccount", account)
 }
 
 // UnlinkAccount calls unlinkAccount of the program.
-func (c *Client) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+func (c *Client) UnlinkAccount(
+	ctx context.Context, key adapter.AccountKey,
+) (*adapter.Account, error) {
 	return call[*adapter.Account](ctx, c, "unlinkAccount", key)
 }
 
 // GetAccount calls getAccount of the program.
-func (c *Client) GetAccount(ctx context.Context, providerAccountID string, provider string) (*adapter.Account, error) {
+func (c *Client) GetAccount(
+	ctx context.Context, providerAccountID string, provider string,
+) (*adapter.Account, error) {
 	return call[*adapter.Account](ctx, c, "getAccount", providerAccountID, provider)
 }
 
 // CreateSession calls createSession of the program.
-func (c *Client) CreateSession(ctx context.Context, session adapter.Session) (*adapter.Session, error) {
+func (c *Client) CreateSession(
+	ctx context.Context, session adapter.Session,
+) (*adapter.Session, error) {
 	return call[*adapter.Session](ctx, c, "createSession", session)
 }
 
 // GetSessionAndUser calls getSessionAndUser of the program.
-func (c *Client) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
+func (c *Client) GetSessionAndUser(
+	ctx context.Context, sessionToken string,
+) (*adapter.SessionAndUser, error) {
 	return call[*adapter.SessionAndUser](ctx, c, "getSessionAndUser", sessionToken)
 }
 
 // UpdateSession calls updateSession of the program.
-func (c *Client) UpdateSession(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
+func (c *Client) UpdateSession(
+	ctx context.Context, update adapter.SessionUpdate,
+) (*adapter.Session, error) {
 	return call[*adapter.Session](ctx, c, "updateSession", update)
 }
 
 // DeleteSession calls deleteSession of the program.
-func (c *Client) DeleteSession(ctx context.Context, sessionToken string) (*adapter.Session, error) {
+func (c *Client) DeleteSession(
+	ctx context.Context, sessionToken string,
+) (*adapter.Session, error) {
 	return call[*adapter.Session](ctx, c, "deleteSession", sessionToken)
 }
 
 // CreateVerificationToken calls createVerificationToken of the program.
-func (c *Client) CreateVerificationToken(ctx context.Context, token adapter.VerificationToken) (*adapter.VerificationToken, error) {
+func (c *Client) CreateVerificationToken(
+	ctx context.Context, token adapter.VerificationToken,
+) (*adapter.VerificationToken, error) {
 	return call[*adapter.VerificationToken](ctx, c, "createVerificationToken", token)
 }
 
 // UseVerificationToken calls useVerificationToken of the program.
-func (c *Client) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+func (c *Client) UseVerificationToken(
+	ctx context.Context, key adapter.VerificationTokenKey,
+) (*adapter.VerificationToken, error) {
 	return call[*adapter.VerificationToken](ctx, c, "useVerificationToken", key)
 }
 
 // CreateAuthenticator calls createAuthenticator of the program.
-func (c *Client) CreateAuthenticator(ctx context.Context, authenticator adapter.Authenticator) (*adapter.Authenticator, error) {
+func (c *Client) CreateAuthenticator(
+	ctx context.Context, authenticator adapter.Authenticator,
+) (*adapter.Authenticator, error) {
 	return call[*adapter.Authenticator](ctx, c, "createAuthenticator", authenticator)
 }
 
 // GetAuthenticator calls getAuthenticator of the program.
-func (c *Client) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
+func (c *Client) GetAuthenticator(
+	ctx context.Context, credentialID string,
+) (*adapter.Authenticator, error) {
 	return call[*adapter.Authenticator](ctx, c, "getAuthenticator", credentialID)
 }
 
 // ListAuthenticatorsByUserID calls listAuthenticatorsByUserId of the program.
-func (c *Client) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
+func (c *Client) ListAuthenticatorsByUserID(
+	ctx context.Context, userID string,
+) ([]adapter.Authenticator, error) {
 	return call[[]adapter.Authenticator](ctx, c, "listAuthenticatorsByUserId", userID)
 }
 
 // UpdateAuthenticatorCounter calls updateAuthenticatorCounter of the program.
-func (c *Client) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
+func (c *Client) UpdateAuthenticatorCounter(
+	ctx context.Context, credentialID string, counter int64,
+) (*adapter.Authenticator, error) {
 	return call[*adapter.Authenticator](ctx, c, "updateAuthenticatorCounter", credentialID, counter)
 }
 
 // CreateUserWithAccount calls createUserWithAccount of the program.
-func (c *Client) CreateUserWithAccount(ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) (*adapter.User, error) {
+func (c *Client) CreateUserWithAccount(
+	ctx context.Context, user adapter.User, account adapter.Account, authenticator *adapter.Authenticator,
+) (*adapter.User, error) {
 	return call[*adapter.User](ctx, c, "createUserWithAccount", user, account, authenticator)
 }
 
 // ListAccountsByUserID calls listAccountsByUserId of the program.
-func (c *Client) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
+func (c *Client) ListAccountsByUserID(
+	ctx context.Context, userID string,
+) ([]adapter.Account, error) {
 	return call[[]adapter.Account](ctx, c, "listAccountsByUserId", userID)
 }
 
 // UpdateAccount calls updateAccount of the program.
-func (c *Client) UpdateAccount(ctx context.Context, update adapter.AccountUpdate) (*adapter.Account, error) {
+func (c *Client) UpdateAccount(
+	ctx context.Context, update adapter.AccountUpdate,
+) (*adapter.Account, error) {
 	return call[*adapter.Account](ctx, c, "updateAccount", update)
 }
 
 // ListSessionsByUserID calls listSessionsByUserId of the program.
-func (c *Client) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
+func (c *Client) ListSessionsByUserID(
+	ctx context.Context, userID string,
+) ([]adapter.Session, error) {
 	return call[[]adapter.Session](ctx, c, "listSessionsByUserId", userID)
 }
 
 // DeleteSessionsByUserID calls deleteSessionsByUserId of the program.
-func (c *Client) DeleteSessionsByUserID(ctx context.Context, userID string, except string) (int64, error) {
+func (c *Client) DeleteSessionsByUserID(
+	ctx context.Context, userID string, except string,
+) (int64, error) {
 	return call[int64](ctx, c, "deleteSessionsByUserId", userID, except)
 }
 
 // DeleteAuthenticator calls deleteAuthenticator of the program.
-func (c *Client) DeleteAuthenticator(ctx context.Context, userID string, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+func (c *Client) DeleteAuthenticator(
+	ctx context.Context, userID string, credentialID string, keepOne bool,
+) (*adapter.Authenticator, error) {
 	return call[*adapter.Authenticator](ctx, c, "deleteAuthenticator", userID, credentialID, keepOne)
 }
 
 // RenameAuthenticator calls renameAuthenticator of the program.
-func (c *Client) RenameAuthenticator(ctx context.Context, userID string, credentialID string, name string) (*adapter.Authenticator, error) {
+func (c *Client) RenameAuthenticator(
+	ctx context.Context, userID string, credentialID string, name string,
+) (*adapter.Authenticator, error) {
 	return call[*adapter.Authenticator](ctx, c, "renameAuthenticator", userID, credentialID, name)
 }
 
 // TouchAuthenticator calls touchAuthenticator of the program.
-func (c *Client) TouchAuthenticator(ctx context.Context, credentialID string, from int64, to int64, used time.Time) (*adapter.Authenticator, error) {
+func (c *Client) TouchAuthenticator(
+	ctx context.Context, credentialID string, from int64, to int64, used time.Time,
+) (*adapter.Authenticator, error) {
 	return call[*adapter.Authenticator](ctx, c, "touchAuthenticator", credentialID, from, to, used)
 }
 
 // UpdateAuthenticatorBackup calls updateAuthenticatorBackup of the program.
-func (c *Client) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error) {
+func (c *Client) UpdateAuthenticatorBackup(
+	ctx context.Context, credentialID string, backedUp bool, deviceType string,
+) (*adapter.Authenticator, error) {
 	return call[*adapter.Authenticator](ctx, c, "updateAuthenticatorBackup", credentialID, backedUp, deviceType)
 }
 
 // DeleteVerificationTokens calls deleteVerificationTokens of the program.
-func (c *Client) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
+func (c *Client) DeleteVerificationTokens(
+	ctx context.Context, identifier string,
+) (int64, error) {
 	return call[int64](ctx, c, "deleteVerificationTokens", identifier)
 }

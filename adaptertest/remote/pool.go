@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +36,9 @@ type Pool struct {
 	// Target is the address of the store, "host:port", or empty. A program with the
 	// feature address then connects through a fault.Proxy.
 	Target string
+	// Silence is how long a process may say nothing while calls are under way, before it is
+	// asked with ping, and then as long again. Zero means ten seconds.
+	Silence time.Duration
 
 	starting sync.Mutex
 	mu       sync.Mutex
@@ -79,7 +84,8 @@ func (p *Pool) process(ctx context.Context, place int) (*process, error) {
 		return there, nil
 	}
 	if len(faults) >= mostFaults {
-		return nil, &Fault{fmt.Sprintf("the program failed %d times and is not started again; the last time: %s", len(faults), faults[len(faults)-1].text)}
+		last := faults[len(faults)-1].text
+		return nil, &Fault{fmt.Sprintf("the program failed %d times and is not started again; the last time: %s", len(faults), last)}
 	}
 	started, err := p.start(ctx, place)
 	if err != nil {
@@ -124,7 +130,7 @@ func (p *Pool) start(ctx context.Context, place int) (*process, error) {
 		_ = out.Close() // what the process still writes, nobody reads
 		made.finish(in)
 	}
-	made.link, err = newLink(ctx, out, in, end, func(f *Fault) {
+	made.link, err = newLink(ctx, out, in, cmp.Or(p.Silence, usualSilence), end, func(f *Fault) {
 		<-made.ended
 		if said := made.errors.String(); said != "" {
 			f.text += "\nits standard error ended with:\n" + said
@@ -243,7 +249,8 @@ func (p *Pool) failed(f *Fault, before int) Handle {
 // Harness returns the harness of the suite, with the fields that the features of the
 // program set.
 func (p *Pool) Harness(hello Hello) (h adaptertest.Harness, err error) {
-	p.proxies, p.seconds, p.prefix = map[adapter.Adapter]*fault.Proxy{}, map[string]int{}, fmt.Sprintf("adaptertest_%x_", rand.Uint32())
+	p.proxies, p.seconds = map[adapter.Adapter]*fault.Proxy{}, map[string]int{}
+	p.prefix = fmt.Sprintf("adaptertest_%x_", rand.Uint32())
 	h.Name, h.Version = hello.Name, hello.Version
 	if len(hello.Declarations) > 0 {
 		d := json.NewDecoder(strings.NewReader(string(hello.Declarations)))
@@ -251,6 +258,15 @@ func (p *Pool) Harness(hello Hello) (h adaptertest.Harness, err error) {
 		if err := d.Decode(&h.Declarations); err != nil {
 			return h, fmt.Errorf("the declarations of the program: %w", err)
 		}
+	}
+	switch hello.IDs {
+	case "", "uuid":
+	case "integer":
+		h.NewID = func() string { return strconv.Itoa(1e9 + rand.IntN(1e9)) }
+	case "objectid":
+		h.NewID = func() string { return fmt.Sprintf("%08x%016x", rand.Uint32(), rand.Uint64()) }
+	default:
+		return h, fmt.Errorf("the program says that ids are %q, want uuid, integer or objectid", hello.IDs)
 	}
 	h.New = p.opener(hello, 0)
 	h.SharedStore = hello.has(Shared)

@@ -16,7 +16,7 @@ import (
 
 // names are the fields whose names in Auth.js do not follow from those in Go.
 var names = map[string]string{
-	"ID": "id", "CredentialID": "credentialID", "AccessToken": "access_token", "RefreshToken": "refresh_token",
+	"ID": "id", "IDs": "ids", "CredentialID": "credentialID", "AccessToken": "access_token", "RefreshToken": "refresh_token",
 	"IDToken": "id_token", "Scope": "scope", "TokenType": "token_type", "SessionState": "session_state",
 	"ExpiresAt": "expires_at", "AuthorizationDetails": "authorization_details",
 }
@@ -308,9 +308,9 @@ func decodeInstant(data json.RawMessage, v reflect.Value, path string) error {
 func parseInstant(text string) (time.Time, error) {
 	digits := 4
 	if strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") {
-		digits = 7
+		digits = 1 + strings.IndexByte(text[1:], '-')
 	}
-	if len(text) < digits {
+	if len(text) < digits || digits != 4 && digits < 7 {
 		return time.Time{}, errors.New("remote: a year has four digits, or a sign and six")
 	}
 	var year int

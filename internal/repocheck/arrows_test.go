@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"adaptertest/internal/clauses/flow":        append([]string{"adaptertest/internal/browser", "auth"}, ofClauses...),
 	"adaptertest/internal/sessionstore":        {"auth/adapter"},
 	"adaptertest/internal/clauses/sessions":    append([]string{"adaptertest/internal/sessionstore"}, ofClauses...),
+	"adaptertest/remote":                       {"adaptertest", "adaptertest/fault", "auth/adapter"},
 	"adaptertest/bench":                        {"adaptertest", "adaptertest/internal/diff", "adaptertest/internal/kit", "auth/adapter"},
 }
 

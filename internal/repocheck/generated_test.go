@@ -16,7 +16,7 @@ var generateMethods = regexp.MustCompile(`(?m)^//go:generate go run (\S+/methods
 // from the interfaces of package adapter.
 func TestMethodsAreFresh(t *testing.T) {
 	found := 0
-	for _, dir := range []string{"auth/adapter", "adaptertest/internal/kit", "adaptertest/internal/mutants"} {
+	for _, dir := range []string{"auth/adapter", "adaptertest/internal/kit", "adaptertest/internal/mutants", "adaptertest/remote"} {
 		dir = filepath.Join(root, filepath.FromSlash(dir))
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
@@ -45,7 +45,7 @@ func TestMethodsAreFresh(t *testing.T) {
 			}
 		}
 	}
-	if found != 3 {
-		t.Errorf("found %d files that are generated, want 3", found)
+	if found != 4 {
+		t.Errorf("found %d files that are generated, want 4", found)
 	}
 }

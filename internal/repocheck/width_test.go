@@ -28,7 +28,7 @@ var longLines = map[string]int{
 	"adaptertest/bundled/cmd/benchlarge":       3,
 	"adaptertest/bundled/cmd/conformance":      4,
 	"adaptertest/bundled/internal/growth":      4,
-	"adaptertest/internal/matrix":      4,
+	"adaptertest/internal/matrix":              4,
 	"adaptertest/bundled/internal/stores":      3,
 	"adaptertest/bundled/internal/stress":      3,
 	"adaptertest/bundled/internal/wirings":     3,

@@ -35,8 +35,13 @@ func (c *command) files(r *adaptertest.Report) error {
 		errs = append(errs, write(c.json, r.WriteJSON))
 	}
 	if c.page != "" {
-		m := &matrix.Matrix{Made: time.Now(), Duration: r.Duration, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Seed: r.Seed,
-			Columns: []matrix.Column{{Adapter: r.Adapter, Wiring: "through the protocol", Version: r.Version, Report: r}}}
+		m := &matrix.Matrix{
+			Made: time.Now(), Duration: r.Duration, Seed: r.Seed,
+			Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+			Columns: []matrix.Column{
+				{Adapter: r.Adapter, Wiring: "through the protocol", Version: r.Version, Report: r},
+			},
+		}
 		errs = append(errs, write(c.page, m.WritePage))
 	}
 	if c.badge != "" {

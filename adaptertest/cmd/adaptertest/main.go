@@ -107,7 +107,8 @@ func (c command) measure(args []string, stdout io.Writer) (failed bool, err erro
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	pool := &remote.Pool{Target: c.target, Command: func() *exec.Cmd {
-		return exec.Command(c.program[0], c.program[1:]...) //nolint:gosec,noctx // the program of the command line; the pool ends it
+		//nolint:gosec,noctx // the program of the command line, which the pool ends
+		return exec.Command(c.program[0], c.program[1:]...)
 	}}
 	defer pool.Close()
 	hello, err := pool.Start(ctx)
@@ -141,7 +142,9 @@ func (c command) measure(args []string, stdout io.Writer) (failed bool, err erro
 	}
 	err = errors.Join(err, c.files(report))
 	_, _ = fmt.Fprintln(stdout, report.Summary())
-	failed = slices.ContainsFunc(report.Failed(), func(x adaptertest.Result) bool { return x.Outcome == adaptertest.Fail })
+	failed = slices.ContainsFunc(report.Failed(), func(x adaptertest.Result) bool {
+		return x.Outcome == adaptertest.Fail
+	})
 	return failed, errors.Join(err, c.unreached(report, pool.Faults()))
 }
 
@@ -165,7 +168,8 @@ func again(ctx context.Context, args []string) (*exec.Cmd, error) {
 	var kept []string
 	for i, arg := range args {
 		if arg == "--" {
-			return exec.CommandContext(ctx, binary, append(append(kept, "-only", "TIME"), args[i:]...)...), nil //nolint:gosec // this command
+			kept = append(append(kept, "-only", "TIME"), args[i:]...)
+			return exec.CommandContext(ctx, binary, kept...), nil //nolint:gosec // this command
 		}
 		kept = append(kept, arg)
 	}
@@ -194,7 +198,8 @@ func (p *printer) result(x adaptertest.Result) {
 	}
 	lines := strings.Split(kit.Indent(x.Evidence), "\n")
 	if len(lines) > linesOfClause+1 {
-		lines = append(lines[:linesOfClause:linesOfClause], fmt.Sprintf("    … %d more lines: -json has them, and -only %s -v", len(lines)-linesOfClause, x.Clause.ID))
+		more := fmt.Sprintf("    … %d more lines: -json has them, and -only %s -v", len(lines)-linesOfClause, x.Clause.ID)
+		lines = append(lines[:linesOfClause:linesOfClause], more)
 	}
 	_, _ = fmt.Fprintf(p.out, "%s %s: %s\n%s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, strings.Join(lines, "\n"))
 }

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
-	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
 )
 
 // Each wiring runs in its own process: clauses look at the goroutines of the process, and a panic or a stuck

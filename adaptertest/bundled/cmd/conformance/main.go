@@ -27,9 +27,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/mutants"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
-	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
 )
 
 // progress shows the progress of the run: on a terminal one line that changes, otherwise one line for each

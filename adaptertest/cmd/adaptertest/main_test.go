@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
+	"github.com/gatehouse-go/gatehouse/adaptertest/remote"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// programVariable says what this test binary is, instead of running tests: a program that
+// serves a model, or the command.
+const programVariable = "ADAPTERTEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	name := os.Getenv(programVariable)
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "serve":
+		serve(name)
+	case name != "":
+		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// serve serves models. The program "twice" lets a verification token be used again, and
+// "dies" ends when an account is unlinked.
+func serve(name string) {
+	var mu sync.Mutex
+	stores := map[string]adapter.Adapter{}
+	err := remote.Serve(os.Stdin, os.Stdout, remote.Program{
+		Hello: remote.Hello{Name: "model", Version: "1", Features: []string{remote.Handles, remote.Reopen}, Declarations: json.RawMessage(`{"timeless":true}`)},
+		Open: func(_ context.Context, o remote.Opening) (adapter.Adapter, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if stores[o.Store] == nil {
+				stores[o.Store] = served{model.New(), name}
+			}
+			return stores[o.Store], nil
+		},
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type served struct {
+	*model.Model
+	name string
+}
+
+func (s served) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	t, err := s.Model.UseVerificationToken(ctx, key)
+	if s.name == "twice" && t != nil {
+		_, _ = s.CreateVerificationToken(ctx, *t)
+	}
+	return t, err
+}
+
+func (s served) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	if s.name == "dies" {
+		os.Exit(3)
+	}
+	return s.Model.UnlinkAccount(ctx, key)
+}
+
+// runCommand runs the command over a program.
+func runCommand(t *testing.T, program string, flags ...string) (status int, out string) {
+	t.Helper()
+	t.Setenv(programVariable, program)
+	var text strings.Builder
+	status = run(append(flags, "--", os.Args[0], "serve"), &text, &text)
+	return status, text.String()
+}
+
+func TestExitStatus(t *testing.T) {
+	for _, test := range []struct {
+		program string
+		flags   []string
+		status  int
+		says    string
+	}{
+		{"correct", []string{"-only", "VTOK"}, kept, "model 1: conforms"},
+		{"twice", []string{"-only", "VTOK"}, broken, "model 1: fails"},
+		{"twice", []string{"-only", "USER"}, kept, "model 1: conforms"},
+		{"dies", []string{"-only", "USER,ACCT"}, wrong, "which is no breach of the adapter"},
+		{"correct", []string{"-only", "NONE"}, wrong, `names "NONE"`},
+		{"correct", []string{"-profile", "none"}, wrong, `no profile "none": there is authjs`},
+		{"correct", []string{"-target", "127.0.0.1:1"}, wrong, "does not have the feature address"},
+		{"correct", []string{"-rounds", "-1"}, wrong, "Rounds is -1"},
+	} {
+		status, out := runCommand(t, test.program, test.flags...)
+		if status != test.status || !strings.Contains(out, test.says) {
+			t.Errorf("%s %q: status %d, want %d, and %q in\n%s", test.program, test.flags, status, test.status, test.says, out)
+		}
+	}
+	if status := run(nil, os.Stderr, os.Stderr); status != wrong {
+		t.Errorf("without a program the status is %d", status)
+	}
+}
+
+// TestFiles compares the report, the page and the badge of a run with what it printed.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	report, page, badge := filepath.Join(dir, "r.json"), filepath.Join(dir, "r.html"), filepath.Join(dir, "r.svg")
+	status, out := runCommand(t, "twice", "-quick", "-only", "VTOK,TIME", "-json", report, "-html", page, "-badge", badge, "-profile", "authjs")
+	if status != broken {
+		t.Fatalf("status %d\n%s", status, out)
+	}
+	var r adaptertest.Report
+	if err := json.Unmarshal(read(t, report), &r); err != nil || !r.Complete {
+		t.Fatalf("%v, complete %v", err, r.Complete)
+	}
+	if !strings.Contains(r.Verdict(), "(profile authjs)") || !strings.HasSuffix(strings.TrimSpace(out), r.Summary()) {
+		t.Errorf("the verdict is %q, and the last line is not the summary:\n%s", r.Verdict(), out)
+	}
+	if x, _ := r.Result("TIME-08"); x.Outcome != adaptertest.Pass {
+		t.Errorf("TIME-08 in another zone: %s %s %v", x.Outcome, x.Reason, x.Evidence)
+	}
+	html := string(read(t, page))
+	for _, x := range r.Results {
+		if !strings.Contains(html, x.Clause.ID) {
+			t.Errorf("the page does not have %s", x.Clause.ID)
+		}
+	}
+	if strings.Contains(html, "src=") || strings.Contains(html, "<script") || strings.Contains(html, "<link") {
+		t.Error("the page loads something")
+	}
+	svg := read(t, badge)
+	if err := xml.Unmarshal(svg, new(struct{})); err != nil || !strings.Contains(string(svg), r.Verdict()) {
+		t.Errorf("%v in the badge\n%s", err, svg)
+	}
+}
+
+// TestDiesKeepsResults looks at the report of a program that ended in the middle.
+func TestDiesKeepsResults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "r.json")
+	runCommand(t, "dies", "-only", "ACCT-01,ACCT-10", "-parallel", "1", "-json", file)
+	var r adaptertest.Report
+	if err := json.Unmarshal(read(t, file), &r); err != nil {
+		t.Fatal(err)
+	}
+	if x, ok := r.Result("ACCT-01"); !ok || x.Outcome != adaptertest.Pass {
+		t.Errorf("ACCT-01: %v", x)
+	}
+	if len(r.With(adaptertest.NotReached)) == 0 || len(r.With(adaptertest.Fail)) > 0 {
+		t.Error(r.Summary())
+	}
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file) //nolint:gosec // a file of the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestProfiles looks for clauses about security, and for clauses that do not exist.
+func TestProfiles(t *testing.T) {
+	for _, name := range profileNames() {
+		p, err := profileNamed(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range adaptertest.Clauses() {
+			if sentence := p.Clauses[c.ID]; sentence != "" && (c.Basis == "SEC" || !strings.HasSuffix(sentence, ".")) {
+				t.Errorf("%s leaves out %s, of basis %s: %q", name, c.ID, c.Basis, sentence)
+			}
+		}
+		if _, err := adaptertest.Check(t.Context(), adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return model.New() }},
+			adaptertest.Options{Only: []string{"USER-01"}, Profile: p}); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+var every = flag.Bool("every-shim", false, "TestNode runs all shims, over the servers that the environment names")
+
+const interop = "../../../interop"
+
+// TestPython runs the quick form over the stores in Python, which break no MUST.
+func TestPython(t *testing.T) {
+	if testing.Short() {
+		t.Skip("LEFT OUT: -short runs no other programs")
+	}
+	python := installed(t, "python3")
+	for _, script := range []string{"dict_store.py", "sqlite_store.py"} {
+		t.Run(script, func(t *testing.T) {
+			if status, out := runShim(t, python, filepath.Join(interop, "python", script)); status != kept {
+				t.Errorf("status %d\n%s", status, out)
+			}
+		})
+	}
+}
+
+// TestNode runs the quick form over adapters of Auth.js to its end. What they break is
+// printed, and is no failure of this test.
+func TestNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("LEFT OUT: -short runs no other programs")
+	}
+	node := installed(t, "node")
+	for _, shim := range []struct{ dir, url string }{
+		{"drizzle", ""}, {"pg", "GATEHOUSE_POSTGRES_URL"}, {"drizzlepg", "GATEHOUSE_POSTGRES_URL"}, {"mongo", "GATEHOUSE_MONGO_REPLICA_URL"},
+	} {
+		t.Run(shim.dir, func(t *testing.T) {
+			if shim.url != "" && !*every {
+				t.Skip("LEFT OUT: only -every-shim runs the shims that need a server")
+			}
+			install(t, node, shim.dir)
+			program := []string{node, filepath.Join(interop, shim.dir, "measure.mjs")}
+			if shim.url != "" {
+				url := os.Getenv(shim.url)
+				if url == "" {
+					t.Fatalf("%s names no server", shim.url)
+				}
+				program = append(program, url)
+			}
+			status, out := runShim(t, program...)
+			if status == wrong || !strings.Contains(out, "profile authjs") {
+				t.Errorf("status %d: the run did not come to its end", status)
+			}
+			t.Log(out)
+		})
+	}
+}
+
+// installed returns a program, which must be there in CI.
+func installed(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv("CI") == "true" && runtime.GOOS == "linux" {
+		t.Fatal(err)
+	} else if err != nil || runtime.GOOS == "windows" {
+		t.Skipf("NOT PROVED: no program was measured, because there is no %s: %v", name, err)
+	}
+	return path
+}
+
+// install installs the packages of a folder of interop.
+func install(t *testing.T, node, dir string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), node, filepath.Join(interop, "install.mjs"), dir)
+	if out, err := cmd.CombinedOutput(); err != nil && os.Getenv("CI") == "true" {
+		t.Fatalf("%v\n%s", err, out)
+	} else if err != nil {
+		t.Skipf("NOT PROVED: the packages of %s can't be installed: %v\n%s", dir, err, out)
+	}
+}
+
+// runShim runs the command over a program.
+func runShim(t *testing.T, program ...string) (status int, out string) {
+	t.Helper()
+	var text strings.Builder
+	status = run(append([]string{"-quick", "-profile", "authjs", "--"}, program...), &text, &text)
+	return status, text.String()
+}

@@ -1,0 +1,216 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// programVariable names the program that this test binary is, instead of running tests.
+const programVariable = "ADAPTERTEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(programVariable); name != "" {
+		program(name)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// program serves a model, until it does at a deletion of an account what its name says.
+func program(name string) {
+	var mu sync.Mutex
+	stores := map[string]adapter.Adapter{}
+	err := Serve(os.Stdin, os.Stdout, Program{
+		Hello: Hello{Name: "model", Features: []string{Handles, Reopen}, Declarations: json.RawMessage(`{"timeless":true}`)},
+		Open: func(_ context.Context, o Opening) (adapter.Adapter, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if stores[o.Store] == nil {
+				stores[o.Store] = failing{model.New(), name}
+			}
+			return stores[o.Store], nil
+		},
+		Stats: func(adapter.Adapter) (Usage, error) { return Usage{}, nil },
+		Drop:  func(context.Context, string) error { return nil },
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type failing struct {
+	*model.Model
+	name string
+}
+
+func (f failing) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	switch f.name {
+	case "dies":
+		fmt.Fprintln(os.Stderr, "the last words")
+		os.Exit(3)
+	case "talks":
+		fmt.Println("unlinking …")
+	case "half":
+		fmt.Print(`{"id":`)
+		os.Exit(0)
+	case "strange":
+		fmt.Println(`{"id":123456789,"result":null}`)
+	case "silent":
+		_ = os.Stdout.Close()
+		_ = os.Stdin.Close()
+		<-time.After(time.Hour)
+	}
+	return f.Model.UnlinkAccount(ctx, key)
+}
+
+// runOf runs the clauses over a program.
+func runOf(t *testing.T, name string, only ...string) (*adaptertest.Report, *Pool) {
+	t.Helper()
+	pool := &Pool{Silence: 2 * time.Second, Command: func() *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), programVariable+"="+name)
+		return cmd
+	}}
+	t.Cleanup(func() { pool.Close() })
+	hello, err := pool.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := pool.Harness(hello)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Only: only, Rounds: adaptertest.QuickRounds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report, pool
+}
+
+// TestCorrectProgram runs the suite over a program that keeps every clause.
+func TestCorrectProgram(t *testing.T) {
+	report, pool := runOf(t, "correct")
+	if !strings.HasPrefix(report.Verdict(), "conforms") || len(report.With(adaptertest.Fail)) > 0 || len(pool.Faults()) > 0 {
+		t.Errorf("%s; faults %v", report.Summary(), pool.Faults())
+	}
+	for _, id := range []string{"ALIAS-03", "LIFE-04", "LIFE-09"} {
+		if x, _ := report.Result(id); x.Outcome != adaptertest.NotVerified {
+			t.Errorf("%s: %s", id, x.Outcome)
+		}
+	}
+	for _, id := range []string{"CTX-01", "ISO-03", "ISO-04", "LIFE-05"} {
+		if x, _ := report.Result(id); x.Outcome != adaptertest.Pass {
+			t.Errorf("%s: %s %s", id, x.Outcome, x.Reason)
+		}
+	}
+}
+
+// TestBadPrograms looks for the faults of programs in the report: no clause is broken, the
+// clause under way is not reached, and the results before it and after it stay.
+func TestBadPrograms(t *testing.T) {
+	for name, want := range map[string]string{
+		"dies":    "its output ended: exit status 3\nits standard error ended with:\nthe last words",
+		"talks":   `a line of its output is no answer, and what is meant for people belongs on standard error: "unlinking …"`,
+		"half":    `its output ended in the middle of a line: "{\"id\":"`,
+		"strange": "it answered request 123456789, which is not under way",
+		"silent":  "it has answered neither a call nor ping for",
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, pool := runOf(t, name, "ACCT-01", "ACCT-10", "SESS-01")
+			x, _ := report.Result("ACCT-10")
+			if x.Outcome != adaptertest.NotReached || !strings.Contains(x.Reason, want) {
+				t.Errorf("ACCT-10 is %s: %s\nwant %s", x.Outcome, x.Reason, want)
+			}
+			for _, id := range []string{"ACCT-01", "SESS-01"} {
+				if x, _ := report.Result(id); x.Outcome != adaptertest.Pass {
+					t.Errorf("%s is %s: %s", id, x.Outcome, x.Reason)
+				}
+			}
+			if len(pool.Faults()) != 1 || !strings.HasPrefix(report.Verdict(), "incomplete") {
+				t.Errorf("faults %v, verdict %q", pool.Faults(), report.Verdict())
+			}
+		})
+	}
+}
+
+// TestProgramsThatDoNotStart gives programs that never say hello.
+func TestProgramsThatDoNotStart(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("LEFT OUT: the programs are scripts of a Unix shell")
+	}
+	for name, command := range map[string][]string{
+		"does not start":                {"/no/such/program"},
+		"exit status 1":                 {"go", "vet", "/no/such/file.go"},
+		"it speaks version 7":           {"sh", "-c", `read line; echo '{"id":1,"result":{"protocol":7}}'; cat`},
+		"does not answer hello":         {"sh", "-c", `read line; echo '{"id":1,"error":{"message":"no store"}}'; cat`},
+		"neither a call nor ping":       {"sh", "-c", "sleep 1000"},
+		"hello has the wrong form":      {"sh", "-c", `read line; echo '{"id":1,"result":5}'; cat`},
+		"in the middle of a line":       {"sh", "-c", "read line; printf '{'"},
+		"belongs on standard error: \"": {"sh", "-c", "echo hello"},
+	} {
+		pool := &Pool{Silence: 2 * time.Second, Command: func() *exec.Cmd { return exec.CommandContext(t.Context(), command[0], command[1:]...) }}
+		_, err := pool.Start(t.Context())
+		var fault *Fault
+		if !errors.As(err, &fault) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		pool.Close()
+	}
+}
+
+// TestStopsAfterThreeFaults runs more clauses over a program that always dies.
+func TestStopsAfterThreeFaults(t *testing.T) {
+	report, pool := runOf(t, "dies", "ACCT-07", "ACCT-10", "ACCT-11", "ACCT-12", "ACCT-13")
+	if len(pool.Faults()) > mostFaults || len(report.With(adaptertest.NotReached)) < mostFaults {
+		t.Errorf("%d faults: %s", len(pool.Faults()), report.Summary())
+	}
+	for _, x := range report.With(adaptertest.Fail) {
+		t.Errorf("%s is blamed on the adapter: %v", x.Clause.ID, x.Evidence)
+	}
+}
+
+// TestValues sends records of all kinds there and back.
+func TestValues(t *testing.T) {
+	kathmandu := time.FixedZone("", 20700)
+	for _, instant := range []time.Time{
+		time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(12026, 2, 29, 0, 0, 0, 1, time.UTC),
+		time.Date(-44, 3, 15, 0, 0, 0, 0, time.UTC), {}, time.Date(2040, 2, 29, 1, 2, 3, 0, kathmandu),
+	} {
+		got, err := parseInstant(formatInstant(instant))
+		if err != nil || !got.Equal(instant) || got.Format(time.RFC3339Nano) != instant.Format(time.RFC3339Nano) {
+			t.Errorf("%v: got %v, error %v", instant, got, err)
+		}
+	}
+	for _, text := range []string{"", "2026", "2026-13-01T00:00:00Z", "+2026-01-01T00:00:00Z", "tomorrow", "2026-01-02"} {
+		if _, err := parseInstant(text); err == nil {
+			t.Errorf("%q is an instant", text)
+		}
+	}
+}
+
+// TestLongLines sends lines that are longer than the buffer, and as long as none may be.
+func TestLongLines(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	line, err := readLine(bufio.NewReader(strings.NewReader(long + "\nrest")))
+	if err != nil || string(line) != long {
+		t.Errorf("%d bytes, error %v", len(line), err)
+	}
+	if _, err := readLine(bufio.NewReader(strings.NewReader(strings.Repeat("x", mostLine+1<<16)))); err == nil {
+		t.Error("a line without end is read")
+	}
+}
