@@ -73,7 +73,8 @@ function describe(error) {
   const codes = []
   for (let e = error; e; e = e.cause) codes.push(e.extendedCode, e.code, /(UNIQUE|FOREIGN KEY) constraint failed/.exec(e.message)?.[1])
   const has = (set, word) => codes.some((code) => set.has(String(code)) || code === word)
-  const kind = has(taken, "UNIQUE") ? "conflict" : has(ownerless, "FOREIGN KEY") ? "notFound" : undefined
+  const absent = has(ownerless, "FOREIGN KEY") || /^(User|Authenticator) not found\.$/.test(error?.message)
+  const kind = has(taken, "UNIQUE") ? "conflict" : absent ? "notFound" : undefined
   const code = codes.find((c) => c !== undefined)
   return { kind, message: String(error?.message ?? error), cause: code === undefined ? undefined : { type: String(code) } }
 }
