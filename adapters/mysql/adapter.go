@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -34,6 +35,7 @@ type Adapter struct {
 	inTx   bool    // db is a *sql.Tx
 	prefix string
 	names  *strings.Replacer // puts the prefix before the names of tables, keys and indexes
+	filled *sync.Map         // statements with these names
 	turn   chan struct{}     // the turn on a single connection; nil with a pool
 
 	layout    *Layout // of a site's tables; nil for the adapter's own
@@ -81,7 +83,7 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("mysql: new: %w", err)
 	}
-	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix, o.layout),
+	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix, o.layout), filled: new(sync.Map),
 		layout: o.layout, shape: new(atomic.Pointer[shape]), newTables: o.newTables, ready: new(atomic.Bool), demotion: new(demotion)}
 	if !isPool {
 		a.turn = make(chan struct{}, 1)

@@ -50,7 +50,8 @@ func (o on) batch(ctx context.Context, table, condition string, args []any) (int
 		columns = tableOf(table).siteKeys()[0]
 	}
 	var found []any
-	err := o.query(ctx, "SELECT "+alias+"."+strings.Join(columns, ", "+alias+".")+" FROM `"+table+"` "+alias+" WHERE "+condition,
+	err := o.query(ctx, "SELECT "+alias+"."+strings.Join(columns,
+		", "+alias+".")+" FROM `"+table+"` "+alias+" WHERE "+condition,
 		func(rows *sql.Rows) error {
 			key, into := make([]any, len(columns)), make([]any, len(columns))
 			for i := range key {
@@ -75,7 +76,8 @@ func (o on) batch(ctx context.Context, table, condition string, args []any) (int
 		return o.exec(ctx, "DELETE FROM `"+table+"` WHERE seq IN ("+strings.Repeat("?, ", len(found)-1)+"?)", found...)
 	}
 	is := "(" + alias + "." + strings.Join(columns, " = ? AND "+alias+".") + " = ?)"
-	return o.exec(ctx, "DELETE "+alias+" FROM `"+table+"` "+alias+" WHERE "+is+strings.Repeat(" OR "+is, len(found)/len(columns)-1), found...)
+	return o.exec(ctx, "DELETE "+alias+" FROM `"+table+"` "+alias+" WHERE "+is+strings.Repeat(" OR "+is,
+		len(found)/len(columns)-1), found...)
 }
 
 // DeleteExpired removes the sessions and verification tokens whose Expires is at or before
@@ -84,9 +86,11 @@ func (o on) batch(ctx context.Context, table, condition string, args []any) (int
 // counts them. [EXP-01] [EXP-05] [EXP-06] [EXP-07]
 func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
 	const op, due = "delete expired", "$.expires <= ? ORDER BY $.expires LIMIT ? FOR UPDATE SKIP LOCKED"
-	if swept.Sessions, err = a.inBatches(ctx, op, "session", strings.ReplaceAll(due, "$", "s"), latestAt(now)); err != nil {
+	if swept.Sessions, err = a.inBatches(ctx, op, "session", strings.ReplaceAll(due, "$", "s"),
+		latestAt(now)); err != nil {
 		return swept, err
 	}
-	swept.VerificationTokens, err = a.inBatches(ctx, op, "verificationToken", strings.ReplaceAll(due, "$", "v"), latestAt(now))
+	swept.VerificationTokens, err = a.inBatches(ctx, op, "verificationToken", strings.ReplaceAll(due, "$", "v"),
+		latestAt(now))
 	return swept, err
 }

@@ -25,7 +25,12 @@ func (a *Adapter) on(db DB, theirs bool) on { return on{a, db, theirs, a.shape.L
 // statement returns the text that is sent.
 func (o on) statement(query string, args []any) (string, error) {
 	if o.shape == nil {
-		return fill(o.a.names.Replace(query), args), nil
+		filled, ok := o.a.filled.Load(query)
+		if !ok { // the statements of this package are few
+			filled = o.a.names.Replace(query)
+			o.a.filled.Store(query, filled)
+		}
+		return fill(filled.(string), args), nil //nolint:forcetypeassert // nothing else is stored
 	}
 	query, err := o.shape.fill(o.a.names, query)
 	return fill(query, args), err

@@ -22,7 +22,8 @@ func (o on) insert(ctx context.Context, r *record) error {
 func (o on) update(ctx context.Context, r *record, condition string, args ...any) error {
 	bound, err := o.bind(ctx, r, true)
 	if err == nil && len(bound.columns) > 0 {
-		_, err = o.exec(ctx, bound.update(condition), append(bound.values[:len(bound.values):len(bound.values)], args...)...)
+		_, err = o.exec(ctx, bound.update(condition), append(bound.values[:len(bound.values):len(bound.values)],
+			args...)...)
 	}
 	return o.explain(ctx, err, r, "NOT ("+condition+")", args...)
 }
@@ -64,7 +65,8 @@ func (o on) explain(ctx context.Context, err error, r *record, other string, arg
 		ours = o.theirs
 		if !ours {
 			var owner *int64
-			owner, lookup = one(ctx, o, "SELECT 1 FROM `user` u WHERE u.id = ? LOCK IN SHARE MODE", readNumber, r.value("userId"))
+			owner, lookup = one(ctx, o, "SELECT 1 FROM `user` u WHERE u.id = ? LOCK IN SHARE MODE", readNumber,
+				r.value("userId"))
 			ours = owner == nil
 		}
 	case o.theirs:

@@ -197,10 +197,7 @@ func pool(t testing.TB, database string, change func(*driver.Config)) *sql.DB {
 func TestSettingsThatChangeResultsAreRefused(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
-	var database string
-	if err := env.Admin.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&database); err != nil {
-		t.Fatal(err)
-	}
+	database := databaseOf(t, env)
 	set := func(name, value string) func(*driver.Config) {
 		return func(c *driver.Config) { c.Params[name] = value }
 	}
@@ -257,3 +254,12 @@ func TestRefusalsOfTheSite(t *testing.T) {
 }
 
 func isConflict(err error) bool { return errors.Is(err, adapter.ErrConflict) }
+
+// databaseOf returns the name of the database.
+func databaseOf(t testing.TB, env *mysqltest.Env) (name string) {
+	t.Helper()
+	if err := env.Admin.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

@@ -46,11 +46,13 @@ func TestKeysThatTheCollationTakesForAnother(t *testing.T) {
 		if s, err := a.DeleteSession(ctx, other); s != nil || err != nil {
 			t.Errorf("DeleteSession(%q) = %v, %v", other, s, err)
 		}
-		if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: other, UserID: "Ada", Expires: soon}); !isConflict(err) {
+		if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: other, UserID: "Ada",
+			Expires: soon}); !isConflict(err) {
 			t.Errorf("CreateSession(%q): %v, want a conflict", other, err)
 		}
 	}
-	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "2", UserID: "ada", Expires: soon}); !errors.Is(err, adapter.ErrNotFound) {
+	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "2", UserID: "ada",
+		Expires: soon}); !errors.Is(err, adapter.ErrNotFound) {
 		t.Errorf("a session of a user whose ID differs in case: %v", err)
 	}
 	if n, err := a.DeleteSessionsByUserID(ctx, "ADA", ""); n != 0 || err != nil {
@@ -71,18 +73,17 @@ func TestTimestampsInAnyZone(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{Site: "Drizzle", AsTheyAre: true})
 	ctx := t.Context()
-	var database string
-	if err := env.Admin.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
-		t.Fatal(err)
-	}
+	database := databaseOf(t, env)
 	here := on(t, env.Admin, mysql.WithLayout(mysql.Drizzle()))
-	far := on(t, pool(t, database, func(c *driver.Config) { c.Params["time_zone"] = "'+13:00'" }), mysql.WithLayout(mysql.Drizzle()))
+	far := on(t, pool(t, database, func(c *driver.Config) { c.Params["time_zone"] = "'+13:00'" }),
+		mysql.WithLayout(mysql.Drizzle()))
 	if _, err := far.CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	last := time.Date(2038, 1, 19, 3, 14, 7, 0, time.UTC)
 	for token, expires := range map[string]time.Time{"a": time.Date(2030, 10, 27, 0, 30, 0, 0, time.UTC), "b": last} {
-		if _, err := far.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: "u", Expires: expires.Add(time.Millisecond)}); err != nil {
+		if _, err := far.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: "u",
+			Expires: expires.Add(time.Millisecond)}); err != nil {
 			if token == "b" && strings.Contains(err.Error(), "2038") {
 				continue
 			}
@@ -92,7 +93,8 @@ func TestTimestampsInAnyZone(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %v", token, s, err, expires)
 		}
 	}
-	if _, err := here.CreateSession(ctx, adapter.Session{SessionToken: "c", UserID: "u", Expires: last.Add(time.Second)}); err == nil ||
+	if _, err := here.CreateSession(ctx, adapter.Session{SessionToken: "c", UserID: "u",
+		Expires: last.Add(time.Second)}); err == nil ||
 		!strings.Contains(err.Error(), "2038") {
 		t.Errorf("a session that ends after 2038: %v", err)
 	}
@@ -116,7 +118,8 @@ func TestSchemaChangesOfASite(t *testing.T) {
 			t.Errorf("%s: EnsureSchema has changed the tables of a site: %v, %v", name, again, err)
 		}
 		text := strings.Join(before, ";\n")
-		if want := map[string]string{"Prisma": "schema.prisma, User: id String @db.VarChar(255)", "Drizzle": `counter: bigint("counter", { mode: "number" })`}[name]; !strings.Contains(text, want) {
+		if want := map[string]string{"Prisma": "schema.prisma, User: id String @db.VarChar(255)",
+			"Drizzle": `counter: bigint("counter", { mode: "number" })`}[name]; !strings.Contains(text, want) {
 			t.Errorf("%s: the statements lack the line %s:\n%s", name, want, text)
 		}
 		script(t, env, text)
@@ -147,12 +150,14 @@ func TestSitesThatDiffer(t *testing.T) {
 		}
 		script(t, env, change)
 		a := on(t, env.Admin, mysql.WithLayout(site))
-		_, err := a.CreateUserWithAccount(t.Context(), adapter.User{Email: "a@example.com"}, adapter.Account{Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: "1"}, nil)
+		_, err := a.CreateUserWithAccount(t.Context(), adapter.User{Email: "a@example.com"},
+			adapter.Account{Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: "1"}, nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", change, err, want)
 		}
 		if strings.HasPrefix(change, "DROP TABLE Auth") {
-			if _, err := a.GetAuthenticator(t.Context(), "c"); !errors.Is(err, adapter.ErrUnsupported) || len(a.Missing()) == 0 {
+			if _, err := a.GetAuthenticator(t.Context(), "c"); !errors.Is(err,
+				adapter.ErrUnsupported) || len(a.Missing()) == 0 {
 				t.Errorf("without the table: %v, missing %v", err, a.Missing())
 			}
 			if u, err := a.GetUserByEmail(t.Context(), "a@example.com"); err != nil || u == nil {

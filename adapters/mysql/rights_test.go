@@ -24,12 +24,10 @@ var (
 // account makes an account with rights on the database, and opens an adapter as it.
 func account(t testing.TB, env *mysqltest.Env, name string, rights []string, opts ...mysql.Option) *mysql.Adapter {
 	t.Helper()
-	var database string
-	if err := env.Admin.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&database); err != nil {
-		t.Fatal(err)
-	}
+	database := databaseOf(t, env)
 	name += database[len(database)-12:]
-	for _, s := range []string{"CREATE USER " + name, fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "), database, name)} {
+	for _, s := range []string{"CREATE USER " + name, fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "),
+		database, name)} {
 		if _, err := env.Admin.ExecContext(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +52,8 @@ func TestLeastRights(t *testing.T) {
 	}
 	a := account(t, env, "serving_", serving)
 	user, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "a@example.com"},
-		adapter.Account{Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "c"})
+		adapter.Account{Type: adapter.AccountOAuth, Provider: "p",
+			ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}

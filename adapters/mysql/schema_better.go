@@ -77,8 +77,10 @@ func (b *alteration) line(column column, site, kind string) {
 	name, length, _ := strings.Cut(strings.TrimSuffix(kind, ")"), "(")
 	switch b.product {
 	case "prisma":
-		types := map[string]string{"VARCHAR": "String", "MEDIUMTEXT": "String", "BIGINT": "BigInt", "DATETIME": "DateTime", "TIMESTAMP": "DateTime"}
-		native := map[string]string{"VARCHAR": " @db.VarChar(" + length + ")", "MEDIUMTEXT": " @db.MediumText", "TIMESTAMP": " @db.Timestamp(3)"}
+		types := map[string]string{"VARCHAR": "String", "MEDIUMTEXT": "String", "BIGINT": "BigInt",
+			"DATETIME": "DateTime", "TIMESTAMP": "DateTime"}
+		native := map[string]string{"VARCHAR": " @db.VarChar(" + length + ")", "MEDIUMTEXT": " @db.MediumText",
+			"TIMESTAMP": " @db.Timestamp(3)"}
 		null := ""
 		if column.null {
 			null = "?"
@@ -100,7 +102,8 @@ func (c *siteComparison) alter(t *table, f *foundTable, b *alteration) {
 			site.columns = append(site.columns, c.a.layout.column(t.name, column))
 		}
 		if !k.unique && !f.has(site, "") {
-			b.parts = append(b.parts, fmt.Sprintf("ADD INDEX `%s` (`%s`)", c.a.prefix+k.name, strings.Join(site.columns, "`, `")))
+			b.parts = append(b.parts, fmt.Sprintf("ADD INDEX `%s` (`%s`)", c.a.prefix+k.name, strings.Join(site.columns,
+				"`, `")))
 		}
 	}
 	if len(b.parts) == 0 {

@@ -92,7 +92,8 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 func (a *Adapter) compareTable(c *comparison, t table, name string, f *foundTable) {
 	refuse := func(format string, args ...any) { c.refused = append(c.refused, fmt.Sprintf(format, args...)) }
 	if !strings.EqualFold(f.engine, "InnoDB") {
-		refuse("table %s has the engine %s, which has no transactions: ALTER TABLE `%s` ENGINE=InnoDB", name, f.engine, name)
+		refuse("table %s has the engine %s, which has no transactions: ALTER TABLE `%s` ENGINE=InnoDB", name, f.engine,
+			name)
 	}
 	for _, col := range t.columns {
 		has, ok := f.columns[strings.ToLower(col.name)]
@@ -184,7 +185,8 @@ func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*found
 			return &foundTable{columns: map[string]foundColumn{}, keys: map[string][]string{}, unique: map[string]bool{}}
 		}
 		if found[exact] == nil {
-			found[exact] = &foundTable{columns: map[string]foundColumn{}, keys: map[string][]string{}, unique: map[string]bool{}}
+			found[exact] = &foundTable{columns: map[string]foundColumn{}, keys: map[string][]string{},
+				unique: map[string]bool{}}
 		}
 		return found[exact]
 	}
@@ -198,7 +200,8 @@ func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*found
 		COALESCE(CHARACTER_MAXIMUM_LENGTH, 0), COALESCE(DATETIME_PRECISION, 0), IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA <> '', EXTRA LIKE '%on update%'
 		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME`+in+everything, func(rows *sql.Rows) error {
 		var f foundColumn
-		err := rows.Scan(&name, &column, &f.kind, &f.collation, &f.expression, &f.length, &f.fraction, &f.null, &f.filled, &f.touched)
+		err := rows.Scan(&name, &column, &f.kind, &f.collation, &f.expression, &f.length, &f.fraction, &f.null, &f.filled,
+			&f.touched)
 		table(name).columns[strings.ToLower(column)] = f
 		return err
 	}, names...)
@@ -254,7 +257,8 @@ func (o on) cascading(ctx context.Context, table string, keys []string) (cascadi
 		err := rows.Scan(&name, &statement)
 		for line := range strings.Lines(statement) {
 			for _, key := range keys {
-				if strings.Contains(line, key) && strings.Contains(line, "FOREIGN KEY") && strings.Contains(line, "ON DELETE CASCADE") {
+				if strings.Contains(line, key) && strings.Contains(line, "FOREIGN KEY") && strings.Contains(line,
+					"ON DELETE CASCADE") {
 					cascading = append(cascading, key)
 				}
 			}
@@ -266,15 +270,17 @@ func (o on) cascading(ctx context.Context, table string, keys []string) (cascadi
 
 // besideKeys are a column of each table of an authentication library, by its name without
 // case, underscores and plural.
-var besideKeys = map[string]string{"user": "email", "account": "provider", "session": "token", "verificationtoken": "token",
-	"verification": "identifier"}
+var besideKeys = map[string]string{"user": "email", "account": "provider", "session": "token",
+	"verificationtoken": "token",
+	"verification":      "identifier"}
 
 // beside returns an error that names the tables of another library, if the database has
 // some that look like it and none of this adapter's.
 func (a *Adapter) beside(ctx context.Context) error {
 	like := map[string]string{}               // by the kind of table: its name
 	columns := map[string]map[string]string{} // by the kind of table: the types of its columns
-	err := on{a, a.db, a.inTx, nil}.query(ctx, "SELECT TABLE_NAME, LOWER(COLUMN_NAME), LOWER(DATA_TYPE) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"+everything,
+	err := on{a, a.db, a.inTx, nil}.query(ctx,
+		"SELECT TABLE_NAME, LOWER(COLUMN_NAME), LOWER(DATA_TYPE) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"+everything,
 		func(rows *sql.Rows) error {
 			var name, column, kind string
 			err := rows.Scan(&name, &column, &kind)

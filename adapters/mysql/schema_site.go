@@ -25,7 +25,8 @@ type siteComparison struct {
 // better.
 func (a *Adapter) compareSite(ctx context.Context, s *server, found map[string]*foundTable) (*comparison, error) {
 	c := &siteComparison{comparison: &comparison{any: true}, a: a, server: s, found: found}
-	c.shape = &shape{server: s, columns: map[string]*storage{}, extras: map[string][]extra{}, keys: map[string][]string{},
+	c.shape = &shape{server: s, columns: map[string]*storage{}, extras: map[string][]extra{},
+		keys:  map[string][]string{},
 		owned: map[string]bool{}, absent: map[string]bool{}}
 	for i := range tables {
 		c.table(&tables[i])
@@ -63,7 +64,8 @@ func (c *siteComparison) table(t *table) {
 		return
 	}
 	if !strings.EqualFold(f.engine, "InnoDB") {
-		c.refuse("table %s has the engine %s, which has no transactions: ALTER TABLE `%s` ENGINE=InnoDB", name, f.engine, name)
+		c.refuse("table %s has the engine %s, which has no transactions: ALTER TABLE `%s` ENGINE=InnoDB", name, f.engine,
+			name)
 	}
 	known := map[string]bool{}
 	better := &alteration{table: name, product: c.a.layout.product}
@@ -157,7 +159,8 @@ func (c *siteComparison) other(table, alias, column string, has foundColumn) {
 	plain := strings.ReplaceAll(column, "_", "")
 	switch {
 	case plain == "updatedat" && (has.kind == "datetime" || has.kind == "timestamp"):
-		c.shape.extras[alias] = append(c.shape.extras[alias], extra{name: column, value: fmt.Sprintf("UTC_TIMESTAMP(%d)", has.fraction), updated: true})
+		c.shape.extras[alias] = append(c.shape.extras[alias], extra{name: column, value: fmt.Sprintf("UTC_TIMESTAMP(%d)",
+			has.fraction), updated: true})
 	case has.null || has.filled:
 	case plain == "id" && has.kind == "varchar" && has.length >= 36:
 		c.shape.extras[alias] = append(c.shape.extras[alias], extra{name: column, value: "UUID()"})
@@ -179,7 +182,8 @@ func (c *siteComparison) constraints(t *table, name string, f *foundTable) {
 			site = append(site, c.a.layout.column(t.name, column))
 		}
 		if !f.isUnique(site) {
-			c.refuse("table %s has no unique key of %s: ALTER TABLE `%s` ADD UNIQUE KEY (`%s`)", name, strings.Join(site, ", "), name,
+			c.refuse("table %s has no unique key of %s: ALTER TABLE `%s` ADD UNIQUE KEY (`%s`)", name, strings.Join(site,
+				", "), name,
 				strings.Join(site, "`, `"))
 		}
 	}

@@ -46,7 +46,8 @@ type extra struct {
 }
 
 // aliases are the aliases of the tables in the statements.
-var aliases = map[string]string{"user": "u", "account": "a", "session": "s", "verificationToken": "v", "authenticator": "c"}
+var aliases = map[string]string{"user": "u", "account": "a", "session": "s", "verificationToken": "v",
+	"authenticator": "c"}
 
 // optional are columns that a table of others may lack. What only describes a passkey is
 // then not kept, and another value is refused.

@@ -210,7 +210,8 @@ func (o on) deleteOwned(ctx context.Context, id string) error {
 			continue
 		}
 		alias := aliases[t.name]
-		if _, err := o.exec(ctx, "DELETE "+alias+" FROM `"+t.name+"` "+alias+" WHERE "+alias+".userId = ?", id); err != nil {
+		if _, err := o.exec(ctx, "DELETE "+alias+" FROM `"+t.name+"` "+alias+" WHERE "+alias+".userId = ?",
+			id); err != nil {
 			return err
 		}
 	}

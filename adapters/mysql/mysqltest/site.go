@@ -126,7 +126,8 @@ func (e *Env) foreign(t testing.TB) (all []adaptertest.Foreign) {
 			settings := e.Settings // the product writes in UTC
 			settings.Params = map[string]string{"time_zone": "'+00:00'"}
 			other, err := openEmpty(t.Context(), settings)
-			other.closed(t, err).run(t, p.tables+strings.NewReplacer("$E", "'"+email+"'", "$S", "'"+token+"'").Replace(p.person))
+			other.closed(t, err).run(t, p.tables+strings.NewReplacer("$E", "'"+email+"'", "$S",
+				"'"+token+"'").Replace(p.person))
 			all = append(all, adaptertest.Foreign{
 				Name: name,
 				Open: func(t testing.TB) (adapter.Adapter, error) {
@@ -145,9 +146,12 @@ func (e *Env) foreign(t testing.TB) (all []adaptertest.Foreign) {
 // otherSettings may change how values are read and written, and which rows a statement
 // sees.
 var otherSettings = []map[string]string{
-	{"time_zone": "'+05:45'", "sql_mode": "'ANSI,TRADITIONAL,PAD_CHAR_TO_FULL_LENGTH'", "lc_time_names": "'de_DE'", "lc_messages": "'de_DE'"},
-	{"time_zone": "'-03:30'", "sql_mode": "'NO_BACKSLASH_ESCAPES,ALLOW_INVALID_DATES'", "tx_isolation": "'SERIALIZABLE'", "timestamp": "86400", "sql_select_limit": "1"},
-	{"time_zone": "'+13:00'", "sql_mode": "''", "tx_isolation": "'READ-COMMITTED'", "sql_safe_updates": "1", "collation_connection": "utf8mb4_unicode_ci", "default_week_format": "3"},
+	{"time_zone": "'+05:45'", "sql_mode": "'ANSI,TRADITIONAL,PAD_CHAR_TO_FULL_LENGTH'", "lc_time_names": "'de_DE'",
+		"lc_messages": "'de_DE'"},
+	{"time_zone": "'-03:30'", "sql_mode": "'NO_BACKSLASH_ESCAPES,ALLOW_INVALID_DATES'",
+		"tx_isolation": "'SERIALIZABLE'", "timestamp": "86400", "sql_select_limit": "1"},
+	{"time_zone": "'+13:00'", "sql_mode": "''", "tx_isolation": "'READ-COMMITTED'", "sql_safe_updates": "1",
+		"collation_connection": "utf8mb4_unicode_ci", "default_week_format": "3"},
 }
 
 // settings opens handles with other settings, of the driver too.

@@ -1,0 +1,75 @@
+package mysql_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestValueLongerThanAPacket: a value that no packet has room for is refused, nothing of it is
+// stored, and the next call works.
+func TestValueLongerThanAPacket(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx, database := t.Context(), databaseOf(t, env)
+	a := on(t, pool(t, database, func(c *driver.Config) { c.MaxAllowedPacket = 64 << 10 }))
+	long := strings.Repeat("topsecret", 20<<10)
+	_, err := a.CreateUser(ctx, adapter.User{ID: "1", Image: &long})
+	if err == nil || strings.Contains(err.Error(), "topsecret") || isConflict(err) {
+		t.Errorf("a value longer than a packet: %v", err)
+	}
+	if u, err := a.GetUser(ctx, "1"); u != nil || err != nil {
+		t.Errorf("after the refusal: %v, %v", u, err)
+	}
+	if _, err := a.CreateUser(ctx, adapter.User{ID: "1"}); err != nil {
+		t.Errorf("the next call: %v", err)
+	}
+}
+
+// TestIdleConnectionThatTheServerHasClosed: after wait_timeout, and after KILL, the next calls of
+// a pool work on another connection.
+func TestIdleConnectionThatTheServerHasClosed(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx, database := t.Context(), databaseOf(t, env)
+	for name, timeout := range map[string]string{"wait_timeout": "1", "KILL": "1000"} {
+		db := pool(t, database, func(c *driver.Config) { c.Params["wait_timeout"] = timeout })
+		db.SetMaxOpenConns(1)
+		a := on(t, db)
+		for _, call := range []string{"read", "write"} {
+			if _, err := a.GetUser(ctx, "nobody"); err != nil {
+				t.Fatal(err)
+			}
+			var id int64
+			if err := db.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+				t.Fatal(err)
+			}
+			if name == "KILL" {
+				if _, err := env.Admin.ExecContext(ctx, "KILL ?", id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tick := time.NewTicker(20 * time.Millisecond)
+			for open := 1; open > 0; <-tick.C { // until the server has closed the connection
+				if err := env.Admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", id).Scan(&open); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tick.Stop()
+			var err error
+			if call == "read" {
+				_, err = a.GetUser(ctx, "nobody")
+			} else {
+				_, err = a.CreateUser(ctx, adapter.User{ID: name})
+			}
+			if err != nil {
+				t.Errorf("%s, then a %s: %v", name, call, err)
+			}
+		}
+	}
+}
