@@ -61,7 +61,7 @@ const holdsBytes = (value) =>
 // Databases with serial keys return numbers, and Auth.js passes them on as they are.
 function textIds(value) {
   if (Array.isArray(value)) return value.map(textIds)
-  if (value === null || typeof value !== "object" || value instanceof Date) return value
+  if (value === null || typeof value !== "object" || typeof value.toJSON === "function") return value
   return Object.fromEntries(Object.entries(value).map(([key, v]) => [key, /^(id|userId)$/.test(key) && typeof v === "number" ? String(v) : textIds(v)]))
 }
 
