@@ -238,7 +238,11 @@ func (r *Report) writeRest(b *strings.Builder) {
 		}
 	}
 	for _, x := range r.With(Recorded) {
-		fmt.Fprintf(b, "recorded %s: %s\n", x.Clause.ID, strings.Join(x.Evidence, "; "))
+		what := strings.Join(x.Evidence, "; ")
+		if x.Reason != "" {
+			what = x.Reason
+		}
+		fmt.Fprintf(b, "recorded %s: %s\n", x.Clause.ID, what)
 	}
 	fmt.Fprintf(b, "slowest: %s\n", strings.Join(r.slowest(10), ", "))
 }

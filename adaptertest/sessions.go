@@ -102,6 +102,12 @@ type SessionHarness struct {
 // bytes, and an update finds, changes and commits a session, as session managers do.
 // Without Insert and Update such a store can't refuse a token in use, or keep two
 // concurrent changes: what is lost is then recorded, apart from the verdict.
+//
+// Clauses about users, accounts, tokens and authenticators do not apply. Four more are about
+// bytes. STORE-01: the bytes of a session come back as they were committed: none, bytes that
+// are no text, and a mebibyte. STORE-02: a change of the bytes that a call was given, or has
+// returned, changes no session. STORE-03: after Delete the session is absent, and Find returns
+// no bytes of it. STORE-04: an iteration has each session once, and none that was deleted.
 func RunSessions(t *testing.T, h SessionHarness) *Report {
 	t.Helper()
 	options, err := optionsFromEnvironment()

@@ -14,7 +14,7 @@ import (
 // that adds clauses or broken adapters raises a limit by the lines that it adds.
 //
 // The suite is to come down to 21,000 lines and what was added since they were counted: 147
-// for calls that hang, 49 for the tables of others, 430 for SITE, 35 for AEDIT-11 and 466 for
+// for calls that hang, 49 for the tables of others, 430 for SITE, 35 for AEDIT-11 and 482 for
 // stores of sessions. Until then its limit is what it has. The limit of the broken adapters
 // is 12,500 and those of SITE (156) and AEDIT-11 (58).
 func TestSuiteIsShort(t *testing.T) {
@@ -23,7 +23,7 @@ func TestSuiteIsShort(t *testing.T) {
 		files *regexp.Regexp
 		most  int
 	}{
-		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_134},
+		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_150},
 		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
 		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_714},
 	} {
