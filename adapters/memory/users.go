@@ -96,7 +96,7 @@ func (s *store) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*
 }
 
 // UpdateUser changes the fields that the update sets. [USER-17] to [USER-24]
-// [CONC-08]
+// [USER-29] [CONC-08] [CONC-22]
 func (s *store) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	const op = "update user"
 	if err := begin(ctx, op); err != nil {
@@ -105,7 +105,7 @@ func (s *store) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*ada
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u, ok := s.users[update.ID]
-	if !ok {
+	if !ok || update.IfEmail != "" && update.IfEmail != u.Email {
 		return nil, notFound(op, "user")
 	}
 	changed := u.User

@@ -130,7 +130,15 @@ func (a *Adapter) updateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	} else if ok {
 		c.set("emailVerified", date(*verified), nil)
 	}
-	raw, err := c.apply(ctx, a.users, byID(oid))
+	filter := byID(oid)
+	if update.IfEmail != "" {
+		filter = append(filter, bson.E{Key: "email", Value: update.IfEmail})
+	}
+	if update.Email.IsSet() && !update.EmailVerified.IsSet() {
+		email, _ := update.Email.Get()
+		c.clear("emailVerified", "email", email)
+	}
+	raw, err := c.apply(ctx, a.users, filter)
 	switch {
 	case err != nil:
 		return nil, err

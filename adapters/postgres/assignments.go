@@ -11,6 +11,7 @@ type assignments struct {
 	columns []string // as in the statements: u.name
 	values  []any
 	args    []any
+	cleared string // the column that another address clears: u.emailVerified
 }
 
 // add sets the column if the change is set.
@@ -42,7 +43,11 @@ func (s *assignments) in(sql *statements, update, read string) (string, []any, e
 			return "", nil, err
 		}
 		args = append(args, arg)
-		set = append(set, of.name+" = "+sql.cast(of, fmt.Sprintf("$%d", len(args))))
+		value := sql.cast(of, fmt.Sprintf("$%d", len(args)))
+		set = append(set, of.name+" = "+value)
+		if proof := sql.columns[s.cleared]; column == "u.email" && proof != nil && proof.name != "" {
+			set = append(set, fmt.Sprintf("%s = CASE WHEN u.%s IS NOT DISTINCT FROM %s THEN u.%[1]s END", proof.name, of.name, value))
+		}
 	}
 	if len(set) == 0 {
 		return read, s.args, nil

@@ -27,7 +27,8 @@ type statements struct {
 	getUserByEmail                     string
 	getUserByEither                    string
 	getUserByAccount                   string
-	updateUser                         string // with {set} in it
+	updateUser, updateUserIf           string // with {set} in it
+	getUserIf                          string
 	deleteUser                         string
 
 	linkAccount          string
@@ -161,7 +162,9 @@ func statementsFor(shape *shape) *statements {
 		getUserByAccount: read(`SELECT {user} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId"
 			WHERE a.provider = $1::text AND a."providerAccountId" = $2::text`),
 
-		updateUser: write(`UPDATE {users} AS u SET {set} WHERE u.id = $1::{id} RETURNING {user}`),
+		updateUser:   write(`UPDATE {users} AS u SET {set} WHERE u.id = $1::{id} RETURNING {user}`),
+		updateUserIf: write(`UPDATE {users} AS u SET {set} WHERE u.id = $1::{id} AND u.email = $2::text RETURNING {user}`),
+		getUserIf:    read(`SELECT {user} FROM {users} AS u WHERE u.id = $1::{id} AND u.email = $2::text`),
 
 		deleteUser: write(`DELETE FROM {users} AS u WHERE u.id = $1::{id} RETURNING {user}`),
 

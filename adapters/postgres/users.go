@@ -75,8 +75,9 @@ func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) 
 }
 
 // UpdateUser implements [adapter.Users]. The statement does not write fields
-// that are not set, so that concurrent updates of different fields all survive.
-// [USER-17] [USER-22] [CONC-08] [CONC-10]
+// that are not set, so that concurrent updates of different fields all survive. It
+// clears the proof of an address that it replaces. [USER-17] [USER-22] [USER-29]
+// [CONC-08] [CONC-10] [CONC-22]
 func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	name, setName := update.Name.Get()
 	email, setEmail := update.Email.Get()
@@ -93,15 +94,21 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 			return err
 		}
 		id, ok := sql.ids.arg(update.ID)
-		if !ok {
+		if !ok || !storable(update.IfEmail) {
 			return adapter.ErrNotFound
 		}
-		set := assignments{args: []any{id}}
+		set, change, read := assignments{args: []any{id}}, sql.updateUser, sql.getUser
+		if update.IfEmail != "" {
+			set.args, change, read = append(set.args, update.IfEmail), sql.updateUserIf, sql.getUserIf
+		}
+		if setEmail && !setVerified {
+			set.cleared = "u.emailVerified"
+		}
 		set.add(setName, "u.name", nullable(name))
 		set.add(setEmail, "u.email", emailArg(email))
 		set.add(setVerified, "u.emailVerified", nullableInstant(verified))
 		set.add(setImage, "u.image", nullable(image))
-		statement, args, err := set.in(sql, sql.updateUser, sql.getUser)
+		statement, args, err := set.in(sql, change, read)
 		if err != nil {
 			return err
 		}
@@ -109,7 +116,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 			user, err = surely(ctx, db, func() (*adapter.User, error) {
 				rows, err := db.Query(ctx, statement, args...)
 				return first(rows, err, scanUser)
-			}, false, sql.getUser, id)
+			}, false, read, set.args...)
 			return err
 		})
 		if err == nil && user == nil {

@@ -88,7 +88,14 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (_ 
 	u := new(userRecord)
 	update.Apply(u.user())
 	fields := changes{"name": update.Name.IsSet(), "email": update.Email.IsSet(), "emailVerified": update.EmailVerified.IsSet(), "image": update.Image.IsSet()}
-	r, err := change(ctx, a, newUser(update.ID), a.keys.user(update.ID), u, fields, terms{userID: update.ID})
+	t := terms{userID: update.ID}
+	if update.IfEmail != "" {
+		t.field, t.value = "email", update.IfEmail
+	}
+	r, err := change(ctx, a, newUser(update.ID), a.keys.user(update.ID), u, fields, t)
+	if err == nil && r == nil {
+		err = errNoUser // the user has another address
+	}
 	return r.user(), err
 }
 

@@ -100,6 +100,7 @@ func (s *shape) due(column string) string {
 //	{new s: a, b}     the columns of a new record
 //	{values s: a, b}  their values
 //	{set s: a, b}     the assignments of an update
+//	{set s: a of b}   a keeps its value if b is the argument, and is cleared otherwise
 var placeholder = regexp.MustCompile(`"\w+"|\?|(?:\b[uasvc]\.)?\{[^{}]+\}`)
 
 // fill makes a statement fit the tables.
@@ -126,10 +127,15 @@ func (s *shape) fill(query string, table func(string) string) *statement {
 			alias, list, _ := strings.Cut(rest, ":")
 			var parts []string
 			for name := range strings.SplitSeq(list, ",") {
-				column := alias + "." + strings.TrimSpace(name)
+				name, key, kept := strings.Cut(strings.TrimSpace(name), " of ")
+				column := alias + "." + name
 				of := s.columns[column]
 				if word != "new" {
-					if of.name != "" || !of.descriptive {
+					switch {
+					case kept && of.name == "":
+					case kept:
+						st.arguments = append(st.arguments, argument{position: given})
+					case of.name != "" || !of.descriptive:
 						st.arguments = append(st.arguments, argument{position: given, of: of})
 					}
 					given++
@@ -140,6 +146,8 @@ func (s *shape) fill(query string, table func(string) string) *statement {
 					parts = append(parts, of.name)
 				case word == "values":
 					parts = append(parts, s.argument(column))
+				case kept:
+					parts = append(parts, of.name+" = CASE WHEN "+s.columns[alias+"."+key].name+" IS ? THEN "+of.name+" END")
 				default:
 					parts = append(parts, of.name+" = "+s.argument(column))
 				}

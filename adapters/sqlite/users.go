@@ -86,7 +86,8 @@ func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) 
 }
 
 // UpdateUser changes the fields that the update sets, in one statement.
-// Concurrent updates of other fields survive. [USER-17] to [USER-24] [CONC-08]
+// Concurrent updates of other fields survive. [USER-17] to [USER-24] [USER-29]
+// [CONC-08] [CONC-22]
 func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	const op = "update user"
 	name, setName := update.Name.Get()
@@ -101,8 +102,13 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	set.add(setName, "name", toNull(name))
 	set.add(setEmail, "email", emailValue(email))
 	set.add(setVerified, "emailVerified", verified)
+	set.add(setEmail && !setVerified, "emailVerified of email", emailValue(email))
 	set.add(setImage, "image", toNull(image))
-	user, err := one(ctx, a, set.update("user", "{u.id} = ?", userColumns), readUser, append(set.values, update.ID)...)
+	condition, args := "{u.id} = ?", append(set.values, update.ID)
+	if update.IfEmail != "" {
+		condition, args = condition+" AND {u.email} = ?", append(args, update.IfEmail)
+	}
+	user, err := one(ctx, a, set.update("user", condition, userColumns), readUser, args...)
 	switch {
 	case err != nil:
 		return nil, failed(ctx, op, err)

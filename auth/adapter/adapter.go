@@ -44,10 +44,14 @@ type Users interface {
 	GetUserByAccount(ctx context.Context, key AccountKey) (*User, error)
 
 	// UpdateUser changes exactly the fields that are set and returns the whole
-	// record as stored. An absent user is an error matching ErrNotFound and
-	// creates nothing; an address that another user has is an error matching
-	// ErrConflict and changes nothing. Concurrent updates of different fields
-	// all survive. [USER-17] [USER-18] [USER-19] [USER-20] [USER-22] [CONC-08]
+	// record as stored. In the same step, an update to another address that does
+	// not set EmailVerified clears it; addresses are compared as GetUserByEmail
+	// compares them. An absent user, or one without the address IfEmail, is an
+	// error matching ErrNotFound, and nothing is created or changed; an address
+	// that another user has is an error matching ErrConflict and changes nothing.
+	// Concurrent updates of different fields all survive, save a proof of the
+	// address that is replaced. [USER-17] [USER-18] [USER-19] [USER-20] [USER-22]
+	// [USER-29] [CONC-08] [CONC-22]
 	UpdateUser(ctx context.Context, update UserUpdate) (*User, error)
 
 	// DeleteUser deletes the user and all accounts, sessions and authenticators

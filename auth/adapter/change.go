@@ -26,19 +26,28 @@ func (c Change[T]) Apply(field *T) {
 	}
 }
 
-// UserUpdate changes the fields of the user with the given ID that are set.
+// UserUpdate changes the fields of the user with the given ID that are set. An
+// address and its proof belong together: an update to another address that does
+// not set EmailVerified clears it. [USER-17]
 type UserUpdate struct {
-	ID            string
+	ID string
+	// IfEmail, unless it is empty, is the address that the user must have. A user
+	// with another address is to this update as an absent one. [USER-29]
+	IfEmail       string
 	Name          Change[*string]
 	Email         Change[string]
 	EmailVerified Change[*time.Time]
 	Image         Change[*string]
 }
 
-// Apply sets the changed fields of u. It does not copy what pointers refer to.
+// Apply sets the changed fields of u, and clears EmailVerified if the address
+// becomes another one, compared byte for byte. The caller has compared IfEmail. It
+// does not copy what pointers refer to.
 func (c UserUpdate) Apply(u *User) {
 	c.Name.Apply(&u.Name)
-	c.Email.Apply(&u.Email)
+	if c.Email.set && c.Email.value != u.Email {
+		u.Email, u.EmailVerified = c.Email.value, nil
+	}
 	c.EmailVerified.Apply(&u.EmailVerified)
 	c.Image.Apply(&u.Image)
 }
