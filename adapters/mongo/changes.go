@@ -14,6 +14,8 @@ import (
 type changes struct {
 	sets, removes fields
 	problems      []error
+	// proof is the field that another value of the field of clears.
+	proof, of string
 }
 
 func (c *changes) set(field string, value any, problem error) {
@@ -50,5 +52,28 @@ func (c *changes) apply(ctx context.Context, to collection, filter bson.D) (bson
 	if len(update) == 0 {
 		return to.find(ctx, filter)
 	}
+	if c.proof != "" {
+		return to.change(ctx, filter, c.pipeline())
+	}
 	return to.change(ctx, filter, update)
+}
+
+// pipeline is the update as stages, which can compare the stored fields.
+func (c *changes) pipeline() bson.A {
+	var to any
+	set := bson.D{}
+	for _, field := range c.sets {
+		set = append(set, bson.E{Key: field.Key, Value: bson.D{{Key: "$literal", Value: field.Value}}})
+		if field.Key == c.of {
+			to = field.Value
+		}
+	}
+	stored := func(field string) bson.D { return bson.D{{Key: "$ifNull", Value: bson.A{"$" + field, nil}}} }
+	same := bson.D{{Key: "$eq", Value: bson.A{stored(c.of), bson.D{{Key: "$literal", Value: to}}}}}
+	set = append(set, bson.E{Key: c.proof, Value: bson.D{{Key: "$cond", Value: bson.A{same, stored(c.proof), nil}}}})
+	stages := bson.A{bson.D{{Key: "$set", Value: set}}}
+	for _, field := range c.removes {
+		stages = append(stages, bson.D{{Key: "$unset", Value: field.Key}})
+	}
+	return stages
 }

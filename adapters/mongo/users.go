@@ -135,8 +135,7 @@ func (a *Adapter) updateUser(ctx context.Context, update adapter.UserUpdate) (*a
 		filter = append(filter, bson.E{Key: "email", Value: update.IfEmail})
 	}
 	if update.Email.IsSet() && !update.EmailVerified.IsSet() {
-		email, _ := update.Email.Get()
-		c.clear("emailVerified", "email", email)
+		c.proof, c.of = "emailVerified", "email"
 	}
 	raw, err := c.apply(ctx, a.users, filter)
 	switch {

@@ -135,11 +135,22 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	var updated *adapter.User
 	err := a.write(ctx, op, func(o on) (err error) {
 		updated, err = one(ctx, o, "SELECT "+userColumns+" FROM `user` u WHERE u.id = ? FOR UPDATE", readUser, update.ID)
-		if err != nil || updated == nil || len(r.columns) == 0 {
+		if err != nil || updated == nil {
 			return err
 		}
+		if update.IfEmail != "" && updated.Email != update.IfEmail {
+			updated = nil
+			return nil
+		}
+		if len(r.columns) == 0 {
+			return nil
+		}
+		columns, proof := *r, updated.EmailVerified
 		update.Apply(updated)
-		return o.update(ctx, r, "u.id = ?", update.ID)
+		if proof != nil && updated.EmailVerified == nil && !update.EmailVerified.IsSet() {
+			columns.set("emailVerified", nil) // the address is another one
+		}
+		return o.update(ctx, &columns, "u.id = ?", update.ID)
 	})
 	switch {
 	case err != nil:
