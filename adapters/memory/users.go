@@ -96,7 +96,7 @@ func (s *store) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*
 }
 
 // UpdateUser changes the fields that the update sets. [USER-17] to [USER-24]
-// [USER-29] [CONC-08] [CONC-22]
+// [USER-30] [CONC-08] [CONC-22]
 func (s *store) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	const op = "update user"
 	if err := begin(ctx, op); err != nil {

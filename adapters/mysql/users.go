@@ -114,7 +114,7 @@ func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) 
 }
 
 // UpdateUser changes the fields that the update sets, on a locked row. Concurrent updates
-// of other fields survive. [USER-17] to [USER-24] [USER-29] [CONC-08] [CONC-22]
+// of other fields survive. [USER-17] to [USER-24] [USER-30] [CONC-08] [CONC-22]
 func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	const op = "update user"
 	if !isKey(idLength, update.ID) {

@@ -76,7 +76,7 @@ func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) 
 
 // UpdateUser implements [adapter.Users]. The statement does not write fields
 // that are not set, so that concurrent updates of different fields all survive. It
-// clears the proof of an address that it replaces. [USER-17] [USER-22] [USER-29]
+// clears the proof of an address that it replaces. [USER-17] [USER-22] [USER-30]
 // [CONC-08] [CONC-10] [CONC-22]
 func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	name, setName := update.Name.Get()

@@ -86,7 +86,7 @@ func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) 
 }
 
 // UpdateUser changes the fields that the update sets, in one statement.
-// Concurrent updates of other fields survive. [USER-17] to [USER-24] [USER-29]
+// Concurrent updates of other fields survive. [USER-17] to [USER-24] [USER-30]
 // [CONC-08] [CONC-22]
 func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	const op = "update user"

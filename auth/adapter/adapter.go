@@ -51,7 +51,7 @@ type Users interface {
 	// that another user has is an error matching ErrConflict and changes nothing.
 	// Concurrent updates of different fields all survive, save a proof of the
 	// address that is replaced. [USER-17] [USER-18] [USER-19] [USER-20] [USER-22]
-	// [USER-29] [CONC-08] [CONC-22]
+	// [USER-30] [CONC-08] [CONC-22]
 	UpdateUser(ctx context.Context, update UserUpdate) (*User, error)
 
 	// DeleteUser deletes the user and all accounts, sessions and authenticators

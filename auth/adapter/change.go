@@ -32,7 +32,7 @@ func (c Change[T]) Apply(field *T) {
 type UserUpdate struct {
 	ID string
 	// IfEmail, unless it is empty, is the address that the user must have. A user
-	// with another address is to this update as an absent one. [USER-29]
+	// with another address is to this update as an absent one. [USER-30]
 	IfEmail       string
 	Name          Change[*string]
 	Email         Change[string]

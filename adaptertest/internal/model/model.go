@@ -206,7 +206,7 @@ func (m *Model) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*ada
 	}
 	defer m.Mu.Unlock()
 	u, ok := m.Users[update.ID]
-	if !ok {
+	if !ok || update.IfEmail != "" && update.IfEmail != u.Email {
 		return nil, adapter.ErrNotFound
 	}
 	if email, set := update.Email.Get(); set && m.EmailTaken(email, u.ID) {

@@ -213,7 +213,7 @@ func (m *mem) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*ad
 func (m *mem) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	return write(ctx, m, func() (*adapter.User, error) {
 		u, ok := m.users[update.ID]
-		if !ok {
+		if !ok || update.IfEmail != "" && update.IfEmail != u.Email {
 			return nil, notFound("user")
 		}
 		update.Apply(&u)

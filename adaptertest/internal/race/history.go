@@ -215,14 +215,18 @@ var historyKinds = []kindOfHistory{
 		func(c *kit.Context, m *model.Model) func(*rand.Rand) kit.Call {
 			users, addresses := usersIn(c, m, 3), []string{c.NewUser().Email, c.NewUser().Email}
 			return func(r *rand.Rand) kit.Call {
-				u, address := users[r.IntN(3)], r.IntN(3)
+				u, address, known := users[r.IntN(3)], r.IntN(3), r.IntN(6)
+				ifEmail := ""
+				if known < 3 {
+					ifEmail = append(addresses, u.Email)[known]
+				}
 				switch r.IntN(4) {
 				case 0:
 					return kit.GetUserByEmail(addresses[r.IntN(2)])
 				case 1:
 					return kit.GetUser(u.ID)
 				default:
-					return kit.UpdateUser(adapter.UserUpdate{ID: u.ID, Email: adapter.To(append(addresses, u.Email)[address])})
+					return kit.UpdateUser(adapter.UserUpdate{ID: u.ID, IfEmail: ifEmail, Email: adapter.To(append(addresses, u.Email)[address])})
 				}
 			}
 		}},

@@ -84,7 +84,7 @@ func (k *contest) writesOf(c *kit.Context, caller int) []kit.Call {
 		kit.CreateUser(successor),
 		kit.UpdateUser(adapter.UserUpdate{ID: k.User.ID, Name: adapter.To(change.Name)}),
 		kit.UpdateUser(adapter.UserUpdate{ID: k.User.ID, Image: adapter.To(change.Image)}),
-		kit.UpdateUser(adapter.UserUpdate{ID: k.User.ID, EmailVerified: adapter.To(change.EmailVerified)}),
+		kit.UpdateUser(adapter.UserUpdate{ID: k.User.ID, IfEmail: k.User.Email, EmailVerified: adapter.To(change.EmailVerified)}),
 		kit.UpdateUser(adapter.UserUpdate{ID: owner, Email: adapter.To(k.email)}),
 		kit.DeleteUser(owner),
 		kit.LinkAccount(account),

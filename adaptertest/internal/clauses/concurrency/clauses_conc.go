@@ -395,6 +395,69 @@ var concClauses = []kit.Check{
 	{ID: "CONC-20", Words: "name-and-counter-of-an-authenticator-survive", Races: true,
 		Requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator", "UpdateAuthenticatorCounter", "RenameAuthenticator"}, Test: racedAuthenticator},
 	{ID: "CONC-21", Words: "two-writes-have-an-order", Races: true, Requires: []string{"CreateUser"}, Test: race.WritesAtOnce},
+	{ID: "CONC-22", Words: "a-proof-belongs-to-the-address", Races: true, Requires: []string{"CreateUser", "UpdateUser", "GetUser"}, Test: racedProof},
+}
+
+// racedProof is CONC-22. Some calls change the address that a user has, and others prove the
+// address that they know: the one before, or a new one.
+func racedProof(c *kit.Context) {
+	race.Run(c, kit.Racers, func(n, round int) race.Case {
+		user := kit.RawUser(c)
+		var k race.Case
+		for i := range n {
+			address := c.NewUser().Email
+			update := adapter.UserUpdate{ID: user.ID, IfEmail: user.Email, Email: adapter.To(address)}
+			if i%2 == 1 {
+				update = adapter.UserUpdate{ID: user.ID, IfEmail: user.Email, EmailVerified: adapter.To(c.NewUser().EmailVerified)}
+				if (round/2+i/2)%2 == 0 {
+					update.IfEmail, _ = k.Calls[i-1].Args[0].(adapter.UserUpdate).Email.Get()
+				}
+			}
+			k.Calls = append(k.Calls, kit.UpdateUser(update))
+		}
+		k.Verify = func(h []race.Operation) error {
+			got, err := c.Raw.GetUser(c.Ctx, user.ID)
+			if err != nil || got == nil {
+				return race.Problems(err, race.Unless(got != nil, "the user is absent"))
+			}
+			return proofFits(c, *user, *got, h)
+		}
+		return k
+	})
+}
+
+// proofFits returns an error if the calls of racedProof don't explain the user: one change of
+// the address succeeds, and the user has no proof but one of the new address.
+func proofFits(c *kit.Context, before, got adapter.User, h []race.Operation) error {
+	want, changes := before, 0
+	var proofs []adapter.UserUpdate
+	for _, m := range h {
+		update := m.Args[0].(adapter.UserUpdate)
+		switch {
+		case m.Err != nil && !errors.Is(m.Err, adapter.ErrNotFound):
+			return fmt.Errorf("an update failed: %w", m.Err)
+		case m.Err != nil:
+		case update.Email.IsSet():
+			changes++
+			update.Apply(&want)
+			if d := c.Unlike(m.Result, &want); d != "" {
+				return fmt.Errorf("what the change of the address returned: %s", d)
+			}
+		default:
+			proofs = append(proofs, update)
+		}
+	}
+	for _, update := range proofs {
+		switch update.IfEmail {
+		case want.Email:
+			update.Apply(&want)
+		case before.Email:
+		default:
+			return fmt.Errorf("an address that the user never had was proven: %q", update.IfEmail)
+		}
+	}
+	return race.Problems(race.Unless(changes == 1, "%d changes of one address succeeded, want 1", changes),
+		race.Unless(c.Unlike(&got, &want) == "", "the user after the race: %s", c.Unlike(&got, &want)))
 }
 
 // racedAuthenticator is CONC-20.

@@ -35,8 +35,10 @@ func (m *machine) userActions() map[string]func(*rapid.T) {
 			id := pick(t, m.ids)
 			v, stored := c.NewUser(), m.model.Users[id]
 			v.Email = pick(t, m.emails)
+			ifEmail := pick(t, []string{"", "", stored.Email, pick(t, m.emails)})
 			m.same(t, kit.UpdateUser(adapter.UserUpdate{
 				ID:            id,
+				IfEmail:       ifEmail,
 				Name:          change(t, "name", v.Name, nil, stored.Name),
 				Image:         change(t, "image", v.Image, nil, stored.Image),
 				EmailVerified: change(t, "verified", v.EmailVerified, nil, stored.EmailVerified),

@@ -214,6 +214,7 @@ var userClauses = []kit.Check{
 			c.UpdateUser(update)
 			c.Same(fmt.Sprintf("GetUser after an update of %v", set), c.GetUser(before.ID), &want)
 		}
+		proofBelongsToAddress(c)
 	}},
 	{ID: "USER-18", Words: "clearing-stores-null", Requires: userUpdateMethods, Test: func(c *kit.Context) {
 		cleared := map[string]adapter.UserUpdate{
@@ -377,7 +378,7 @@ var userClauses = []kit.Check{
 				c.Fatalf("UpdateUser that clears the address of %d users before: got %s, error %v", len(cleared), diff.Show(got), err)
 			}
 			want := *u
-			want.Email = ""
+			want.Email, want.EmailVerified = "", nil
 			c.Same("UpdateUser that clears the address", got, &want)
 			c.Same("GetUser afterwards", c.GetUser(u.ID), &want)
 			c.Absent("GetUserByEmail of the address that was cleared", c.GetUserByEmail(u.Email), nil)
@@ -392,6 +393,61 @@ var userClauses = []kit.Check{
 		back := c.NewUser().Email
 		c.Same("GetUserByEmail after an address was given again", c.UpdateUser(adapter.UserUpdate{ID: cleared[0].ID, Email: adapter.To(back)}), c.GetUserByEmail(back))
 	}},
+	{ID: "USER-30", Words: "update-for-another-address-changes-nothing", Requires: userUpdateMethods, Test: updatesIfEmail},
+}
+
+// proofBelongsToAddress updates the address alone, to the same one and to others.
+func proofBelongsToAddress(c *kit.Context) {
+	u := c.NewUser()
+	u.Email = c.Unique("Mixed.Case") + "@Example.test"
+	stored := c.CreateUser(u)
+	folded := kit.LowerASCII(u.Email)
+	for _, to := range []string{stored.Email, folded, u.Email, c.NewUser().Email} {
+		before := c.UpdateUser(adapter.UserUpdate{ID: stored.ID, Email: adapter.To(u.Email), EmailVerified: adapter.To(u.EmailVerified)})
+		same := before.Email == to || c.Harness().Declarations.EmailFoldsCase && kit.LowerASCII(before.Email) == kit.LowerASCII(to)
+		after := c.UpdateUser(adapter.UserUpdate{ID: stored.ID, Email: adapter.To(to)})
+		what := fmt.Sprintf("the proof after an update of %q to %q", before.Email, to)
+		var want *time.Time
+		if same {
+			want = before.EmailVerified
+		}
+		if d := c.Unlike(after.EmailVerified, want); d != "" {
+			c.Errorf("%s: %s", what, d)
+		}
+		c.Same("GetUser, for "+what, c.GetUser(stored.ID), after)
+	}
+}
+
+// updatesIfEmail updates users who have the address that the update asks for, and users who
+// don't.
+func updatesIfEmail(c *kit.Context) {
+	another := c.User()
+	for _, set := range append(userFieldSets(), nil) {
+		u := c.User()
+		update := kit.UserUpdate(c, u.ID, set)
+		others := []string{another.Email, c.NewUser().Email, "x" + u.Email, u.Email + "x", u.Email[1:], "%", "*"}
+		if !c.Harness().Declarations.EmailFoldsCase {
+			others = append(others, swapCase(u.Email))
+		}
+		for _, other := range others {
+			update.IfEmail = other
+			what := fmt.Sprintf("UpdateUser of %v of the user with %q, if the address is %q", set, u.Email, other)
+			got, err := c.Adapter.UpdateUser(c.Ctx, update)
+			if c.Fails(what, got, err) && !errors.Is(err, adapter.ErrNotFound) {
+				c.Errorf("%s: the error does not match ErrNotFound: %v", what, err)
+			}
+			c.Same("GetUser after "+what, c.GetUser(u.ID), u)
+		}
+		update.IfEmail = u.Email
+		want := *u
+		update.Apply(&want)
+		c.Same(fmt.Sprintf("UpdateUser of %v, if the address is the stored one", set), c.UpdateUser(update), &want)
+		c.Same("GetUser afterwards", c.GetUser(u.ID), &want)
+	}
+	update := kit.UserUpdate(c, c.ID(), []string{"emailVerified"})
+	update.IfEmail = another.Email
+	got, err := c.Adapter.UpdateUser(c.Ctx, update)
+	c.Fails("UpdateUser of an unknown user, if the address is one that another user has", got, err)
 }
 
 // formerAddresses changes the address of a user several times. Others take the former
