@@ -202,6 +202,34 @@ func concMutants() []Mutant {
 				}
 				return l.UpdateUser(ctx, u)
 			})},
+		{Name: "proof is cleared in a second step", OnLite: "proof is cleared in a second statement", Fails: []string{"CONC-22"}, Races: true,
+			Fault: "UpdateUser stores another address with the old emailVerified, then clears emailVerified.",
+			both: on(updateUser, func(ctx context.Context, b base, u adapter.UserUpdate) (*adapter.User, error) {
+				before, err := b.GetUser(ctx, u.ID)
+				email, set := u.Email.Get()
+				if err != nil || before == nil || !set || email == before.Email || u.EmailVerified.IsSet() {
+					return b.UpdateUser(ctx, u)
+				}
+				u.EmailVerified = adapter.To(before.EmailVerified)
+				if updated, err := b.UpdateUser(ctx, u); err != nil {
+					return updated, err
+				}
+				gap()
+				return b.UpdateUser(ctx, adapter.UserUpdate{ID: u.ID, EmailVerified: adapter.To[*time.Time](nil)})
+			})},
+		{Name: "address is compared before the update", OnLite: "address is compared in a separate statement", Fails: []string{"CONC-22"}, Races: true,
+			Fault: "UpdateUser reads the user and compares IfEmail, then updates the user whatever the address is by then.",
+			both: on(updateUser, func(ctx context.Context, b base, u adapter.UserUpdate) (*adapter.User, error) {
+				before, err := b.GetUser(ctx, u.ID)
+				if err != nil {
+					return nil, err
+				}
+				if before != nil && u.IfEmail == before.Email {
+					u.IfEmail = ""
+					gap()
+				}
+				return b.UpdateUser(ctx, u)
+			})},
 		{Name: "busy counter returns nothing", OnLite: "locked counter is skipped", Fails: []string{"CONC-09"}, Races: true,
 			Fault: "UpdateAuthenticatorCounter does not wait for another call with the same authenticator. It returns neither a record nor an error.",
 			both: onUpdateCounter(func(ctx context.Context, b base, id string, counter int64) (*adapter.Authenticator, error) {

@@ -96,6 +96,7 @@ func AllCorrect() []Correct {
 					if email, set := r.Email.Get(); set {
 						r.Email = adapter.To(lowerASCII(email))
 					}
+					r.IfEmail = lowerASCII(r.IfEmail)
 				case *adapter.VerificationToken:
 					r.Identifier = lowerASCII(r.Identifier)
 				}

@@ -268,13 +268,22 @@ func userMutants() []Mutant {
 				}
 
 			}},
-		{Name: "new address is not verified", Fails: []string{"USER-17"},
-			Fault: "UpdateUser with an address alone clears emailVerified.",
+		{Name: "same address is not verified", Fails: []string{"USER-17", "USER-28"},
+			Fault: "UpdateUser with an address alone clears emailVerified, also if the user has that address already.",
 			lite: given[*lite](updateUser, func(u *adapter.UserUpdate) {
 				if u.Email.IsSet() && !u.EmailVerified.IsSet() {
 					u.EmailVerified = adapter.To[*time.Time](nil)
 				}
 			})},
+		{Name: "new address keeps the proof", OnLite: "new address keeps the proof in SQL", AuthJS: true, Fails: []string{"USER-17"},
+			Fault: "UpdateUser with an address alone leaves emailVerified as it is.",
+			both:  keepsProof(func(old, to string) bool { return true })},
+		{Name: "other spelling keeps the proof", Fails: []string{"USER-17"},
+			Fault: "UpdateUser with another spelling of the address leaves emailVerified, and the store compares spellings.",
+			mem:   func(m *mem, w *with) { keepsProof(strings.EqualFold)(m, w) }},
+		{Name: "cleared address keeps the proof", Fails: []string{"USER-29"},
+			Fault: "UpdateUser that clears the address leaves emailVerified.",
+			mem:   func(m *mem, w *with) { keepsProof(func(_, to string) bool { return to == "" })(m, w) }},
 		{Name: "partial update clears the rest", Listed: "M04", Fails: []string{"USER-17"}, AuthJS: true,
 			Fault: "UpdateUser writes all columns; a field that is not given becomes NULL",
 			lite: given[*lite](updateUser, func(u *adapter.UserUpdate) {
@@ -586,7 +595,81 @@ func userMutants() []Mutant {
 				}
 				return m.UpdateUser(ctx, u)
 			})},
+		{Name: "condition on the address is ignored", OnLite: "condition on the address is ignored in SQL", Fails: []string{"USER-30", "CONC-22"},
+			Fault: "UpdateUser does not know the field IfEmail.",
+			both:  given[base](updateUser, func(u *adapter.UserUpdate) { u.IfEmail = "" })},
+		{Name: "condition on the address folds case", Fails: []string{"USER-30"},
+			Fault: "UpdateUser compares IfEmail without regard to case, and the store compares spellings.",
+			mem: on(updateUser, func(ctx context.Context, m *mem, u adapter.UserUpdate) (*adapter.User, error) {
+				m.mu.RLock()
+				if stored := m.users[u.ID].Email; strings.EqualFold(stored, u.IfEmail) {
+					u.IfEmail = stored
+				}
+				m.mu.RUnlock()
+				return m.UpdateUser(ctx, u)
+			})},
+		{Name: "condition on the address guards the proof only", Fails: []string{"USER-30"},
+			Fault: "UpdateUser without the address IfEmail leaves emailVerified, and changes the other fields.",
+			lite: onRefusal(func(ctx context.Context, l *lite, u adapter.UserUpdate) (*adapter.User, error) {
+				u.IfEmail, u.EmailVerified = "", adapter.Change[*time.Time]{}
+				_, err := l.UpdateUser(ctx, u)
+				return nil, errors.Join(notFound("user"), err)
+			})},
+		{Name: "condition on the address finds the user by it", Fails: []string{"USER-30"},
+			Fault: "UpdateUser with IfEmail updates the user who has the address.",
+			lite: on(updateUser, func(ctx context.Context, l *lite, u adapter.UserUpdate) (*adapter.User, error) {
+				holder, err := l.GetUserByEmail(ctx, u.IfEmail)
+				if err != nil {
+					return nil, err
+				}
+				if holder != nil {
+					u.ID = holder.ID
+				}
+				return l.UpdateUser(ctx, u)
+			})},
+		{Name: "other address is a conflict", Fails: []string{"USER-30"},
+			Fault: "UpdateUser of a user without the address IfEmail is ErrConflict.",
+			lite: onRefusal(func(context.Context, *lite, adapter.UserUpdate) (*adapter.User, error) {
+				return nil, conflict("the e-mail")
+			})},
+		{Name: "other address is no error", OnLite: "other address is no error in SQL", Fails: []string{"USER-30"},
+			Fault: "UpdateUser of a user without the address IfEmail changes nothing and returns the user.",
+			both: onRefusal(func(ctx context.Context, b base, u adapter.UserUpdate) (*adapter.User, error) {
+				return b.GetUser(ctx, u.ID)
+			})},
 	}
+}
+
+// keepsProof keeps emailVerified when an update sets the address alone, if keeps says so of
+// the old and the new address.
+func keepsProof(keeps func(old, to string) bool) func(base, *with) {
+	return on(updateUser, func(ctx context.Context, b base, u adapter.UserUpdate) (*adapter.User, error) {
+		email, set := u.Email.Get()
+		if set && !u.EmailVerified.IsSet() {
+			before, err := b.GetUser(ctx, u.ID)
+			if err != nil {
+				return nil, err
+			}
+			if before != nil && keeps(before.Email, email) {
+				u.EmailVerified = adapter.To(before.EmailVerified)
+			}
+		}
+		return b.UpdateUser(ctx, u)
+	})
+}
+
+// onRefusal answers an update of a user who is there and does not have the address IfEmail.
+func onRefusal[B base](answer func(context.Context, B, adapter.UserUpdate) (*adapter.User, error)) func(B, *with) {
+	return on(updateUser, func(ctx context.Context, b B, u adapter.UserUpdate) (*adapter.User, error) {
+		updated, err := b.UpdateUser(ctx, u)
+		if u.IfEmail == "" || !errors.Is(err, adapter.ErrNotFound) {
+			return updated, err
+		}
+		if there, failed := b.GetUser(ctx, u.ID); there == nil || failed != nil {
+			return nil, err
+		}
+		return answer(ctx, b, u)
+	})
 }
 
 // folded is mem with addresses that are compared without regard to case.
