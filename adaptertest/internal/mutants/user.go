@@ -309,10 +309,13 @@ func userMutants() []Mutant {
 			})},
 		{Name: "e-mail change keeps the verification", Fails: []string{"USER-18"},
 			Fault: "UpdateUser does not clear emailVerified if the e-mail changes in the same call",
-			mem: given[*mem](updateUser, func(update *adapter.UserUpdate) {
+			mem: on(updateUser, func(ctx context.Context, m *mem, update adapter.UserUpdate) (*adapter.User, error) {
 				if v, set := update.EmailVerified.Get(); set && v == nil && update.Email.IsSet() {
-					update.EmailVerified = adapter.Change[*time.Time]{}
+					m.mu.RLock()
+					update.EmailVerified = adapter.To(m.users[update.ID].EmailVerified)
+					m.mu.RUnlock()
 				}
+				return m.UpdateUser(ctx, update)
 			})},
 		{Name: "user that an update does not change is not found", OnLite: "update of a user counts changed rows", Fails: []string{"USER-19"},
 			Fault: "UpdateUser replaces the document, counts the modified ones and reports ErrNotFound if there are none.",
