@@ -79,7 +79,7 @@ func (s *users) UpdateUser(_ context.Context, update adapter.UserUpdate) (*adapt
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u, ok := s.byID[update.ID]
-	if !ok {
+	if !ok || update.IfEmail != "" && update.IfEmail != u.Email {
 		return nil, adapter.ErrNotFound
 	}
 	update.Apply(&u)

@@ -342,7 +342,7 @@ func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedI
 	done := &signedIn{account: id.account, stored: true}
 	if found != nil {
 		if found.EmailVerified == nil {
-			if found, err = e.store.updateUser(ctx, adapter.UserUpdate{ID: found.ID, EmailVerified: adapter.To(&now)}); err != nil {
+			if found, err = e.store.prove(ctx, found, now); err != nil {
 				return nil, raced(err)
 			}
 		}

@@ -57,7 +57,7 @@ func (e *engine) claimAddress(ctx context.Context, id *identity, holder *adapter
 	if err := id.approve(ctx, nil); err != nil {
 		return nil, err
 	}
-	if _, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: holder.ID, Email: adapter.To("")}); err != nil {
+	if _, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: holder.ID, IfEmail: holder.Email, Email: adapter.To("")}); err != nil {
 		return nil, raced(err)
 	}
 	notify(ctx, e, "ReleaseEmail", e.config.Events.ReleaseEmail, ReleaseEmailEvent{User: userFromRecord(holder)})
@@ -90,8 +90,7 @@ func (e *engine) give(ctx context.Context, id *identity, holder *adapter.User) (
 	if err := id.approve(ctx, holder); err != nil {
 		return nil, err
 	}
-	now := e.config.Clock()
-	given, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: holder.ID, EmailVerified: adapter.To(&now)})
+	given, err := e.store.prove(ctx, holder, e.config.Clock())
 	if err != nil {
 		return nil, raced(err)
 	}
@@ -99,7 +98,7 @@ func (e *engine) give(ctx context.Context, id *identity, holder *adapter.User) (
 	if err == nil && ways.none() && !ways.sessions {
 		return given, e.store.endSessions(ctx, holder.ID)
 	}
-	_, undone := e.store.updateUser(context.WithoutCancel(ctx), adapter.UserUpdate{ID: holder.ID, EmailVerified: adapter.To[*time.Time](nil)})
+	_, undone := e.store.updateUser(context.WithoutCancel(ctx), adapter.UserUpdate{ID: holder.ID, IfEmail: holder.Email, EmailVerified: adapter.To[*time.Time](nil)})
 	if err != nil || undone != nil {
 		return nil, errors.Join(err, undone)
 	}
@@ -154,8 +153,7 @@ func (e *engine) noteProof(ctx context.Context, id *identity, user *adapter.User
 			return user, err
 		}
 	}
-	now := e.config.Clock()
-	updated, err := e.store.updateUser(ctx, adapter.UserUpdate{ID: user.ID, EmailVerified: adapter.To(&now)})
+	updated, err := e.store.prove(ctx, user, e.config.Clock())
 	if errors.Is(err, adapter.ErrUnsupported) {
 		return user, nil
 	}

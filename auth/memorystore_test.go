@@ -105,7 +105,7 @@ func (s *store) UpdateUser(ctx context.Context, c adapter.UserUpdate) (*adapter.
 		return nil, err
 	}
 	u, ok := s.users[c.ID]
-	if !ok {
+	if !ok || c.IfEmail != "" && c.IfEmail != u.Email {
 		return nil, adapter.ErrNotFound
 	}
 	c.Apply(&u)

@@ -103,6 +103,18 @@ func (s *store) updateUser(ctx context.Context, u adapter.UserUpdate) (*adapter.
 	return fromAdapter(s.adapter.UpdateUser(ctx, u))
 }
 
+// prove stores that the address of a user, as it was read, was proven at the instant. If
+// the user has another address by now, raced of the error is a race. The proof that an
+// adapter stores nevertheless is taken back.
+func (s *store) prove(ctx context.Context, u *adapter.User, at time.Time) (*adapter.User, error) {
+	proven, err := s.updateUser(ctx, adapter.UserUpdate{ID: u.ID, IfEmail: u.Email, EmailVerified: adapter.To(&at)})
+	if err != nil || proven == nil || proven.Email == u.Email {
+		return proven, err
+	}
+	_, err = s.updateUser(context.WithoutCancel(ctx), adapter.UserUpdate{ID: u.ID, EmailVerified: adapter.To[*time.Time](nil)})
+	return nil, errors.Join(errRaced, err)
+}
+
 func (s *store) deleteUser(ctx context.Context, id string) error {
 	s.trace(ctx, "adapter_deleteUser")
 	_, err := fromAdapter(s.adapter.DeleteUser(ctx, id))

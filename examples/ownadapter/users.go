@@ -68,7 +68,7 @@ func (a Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (
 }
 
 // UpdateUser changes the fields that are set in one statement. Concurrent
-// changes of other fields are kept.
+// changes of other fields are kept. Another address loses the proof of the old one.
 func (a Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
 	const op = "update user"
 	name, setName := update.Name.Get()
@@ -81,9 +81,10 @@ func (a Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*ad
 	}
 	updated, err := one(ctx, a, op, scanUser, `UPDATE users SET
 		name = iif(?, ?, name), email = iif(?, nullif(?, ''), email),
-		email_verified = iif(?, ?, email_verified), image = iif(?, ?, image)
-		WHERE id = ? RETURNING `+userColumns,
-		setName, name, setEmail, email, setVerified, verified, setImage, image, update.ID)
+		email_verified = CASE WHEN ? THEN ? WHEN ? AND email IS NOT nullif(?, '') THEN NULL ELSE email_verified END,
+		image = iif(?, ?, image)
+		WHERE id = ? AND (? = '' OR email = ?) RETURNING `+userColumns,
+		setName, name, setEmail, email, setVerified, verified, setEmail, email, setImage, image, update.ID, update.IfEmail, update.IfEmail)
 	if err == nil && updated == nil {
 		return nil, fmt.Errorf("ownadapter: %s: no such user: %w", op, adapter.ErrNotFound)
 	}

@@ -23,9 +23,9 @@ func TestSuiteIsShort(t *testing.T) {
 		files *regexp.Regexp
 		most  int
 	}{
-		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_150},
+		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_170},
 		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
-		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_714},
+		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_829},
 	} {
 		if n := lines(t, part.files); n == 0 || n > part.most {
 			t.Errorf("%s: %d lines of Go, want at most %d", part.name, n, part.most)

@@ -72,7 +72,7 @@ var TextFields = []TextField{
 		Put: func(c *Context, _, s string) (*Stored, error) {
 			u, err := c.Adapter.CreateUser(c.Ctx, c.NewUser())
 			MustRecord(c, "CreateUser", u, err)
-			u.Email = s + ExampleDomain
+			u.Email, u.EmailVerified = s+ExampleDomain, nil
 			got, err := c.Adapter.UpdateUser(c.Ctx, adapter.UserUpdate{ID: u.ID, Email: adapter.To(u.Email)})
 			if err != nil || got == nil {
 				return nil, err
