@@ -67,7 +67,8 @@ func encode(v reflect.Value) any {
 }
 
 // encodeRecord encodes the fields of a record. A field that an update leaves as it is
-// is absent, and so is the ID of a user who has none yet. No address is null.
+// is absent, and so is the ID of a user who has none yet and the address that an update
+// does not ask for. No address is null.
 func encodeRecord(v reflect.Value) map[string]any {
 	fields := map[string]any{}
 	for i := range v.NumField() {
@@ -80,7 +81,7 @@ func encodeRecord(v reflect.Value) map[string]any {
 		}
 		name := nameOf(field)
 		switch {
-		case field == "ID" && value.String() == "":
+		case (field == "ID" || field == "IfEmail") && value.String() == "":
 		case field == "Email" && value.String() == "":
 			fields[name] = nil
 		default:

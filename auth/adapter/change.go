@@ -29,6 +29,11 @@ func (c Change[T]) Apply(field *T) {
 // UserUpdate changes the fields of the user with the given ID that are set. An
 // address and its proof belong together: an update to another address that does
 // not set EmailVerified clears it. [USER-17]
+//
+// CLAUSES.md explains the [clauses] of the fields.
+//
+// [USER-17]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#user-17
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type UserUpdate struct {
 	ID string
 	// IfEmail, unless it is empty, is the address that the user must have. A user

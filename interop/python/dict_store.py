@@ -44,9 +44,13 @@ class DictStore:
 
     def updateUser(self, update):
         with self.lock:
-            if update["id"] not in self.users:
+            if_email = update.pop("ifEmail", None)
+            before = self.users.get(update["id"])
+            if before is None or if_email and before["email"] != if_email:
                 raise NotFound("no such user")
-            user = {**self.users[update["id"]], **update}
+            user = {**before, **update}
+            if user["email"] != before["email"] and "emailVerified" not in update:
+                user["emailVerified"] = None
             self.check_email(user)
             self.users[user["id"]] = user
             return dict(user)

@@ -104,7 +104,15 @@ class SQLiteStore:
         return next(iter(self.select("user", USER, condition, key["provider"], key["providerAccountId"])), None)
 
     def updateUser(self, update):
-        user = self.update("user", USER, update, "id")
+        changes = [c for c in USER if c in update]
+        sets = ", ".join(f"{c} = ?" for c in changes)
+        values = [to_row(c, update[c]) for c in changes]
+        if "email" in update and "emailVerified" not in update:  # another address loses the proof of the old one
+            sets += ", emailVerified = CASE WHEN email IS ? THEN emailVerified END"
+            values.append(to_row("email", update["email"]))
+        if_email = update.get("ifEmail")
+        statement = f"UPDATE user SET {sets} WHERE id = ? AND (? IS NULL OR email = ?) RETURNING {', '.join(USER)}"
+        user = self.one(USER, statement, *values, update["id"], if_email, if_email)
         if not user:
             raise NotFound("no such user")
         return user
