@@ -23,7 +23,7 @@ func TestSuiteIsShort(t *testing.T) {
 		files *regexp.Regexp
 		most  int
 	}{
-		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_262},
+		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_278},
 		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
 		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_829},
 	} {
