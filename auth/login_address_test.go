@@ -417,3 +417,38 @@ func TestFirstProofStays(t *testing.T) {
 		})
 	}
 }
+
+// TestProofOfAnAddressThatChanges: the user gets another address while the owner of the old
+// one proves it. The new address has no proof then, and the owner of the old one is not
+// signed in as the user.
+func TestProofOfAnAddressThatChanges(t *testing.T) {
+	t.Parallel()
+	for name, prove := range map[string]func(st *stage, b *browser) *reply{
+		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
+		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "idp", "ada") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, nil)
+			st.store.users["half"] = adapter.User{ID: "half", Email: victim}
+			st.store.before = func(method string, args ...any) error {
+				if method != "updateUser" {
+					return nil
+				}
+				st.store.before = nil
+				_, err := st.store.UpdateUser(t.Context(), adapter.UserUpdate{ID: "half", Email: adapter.To("new@x.example")})
+				return err
+			}
+			b := newBrowser(t, st)
+			prove(st, b)
+			if u := st.store.users["half"]; u.Email != "new@x.example" || u.EmailVerified != nil {
+				t.Errorf("the user is %+v", u)
+			}
+			for _, s := range st.store.sessions {
+				if s.UserID == "half" {
+					t.Error("the owner of the old address is signed in as the user")
+				}
+			}
+		})
+	}
+}
