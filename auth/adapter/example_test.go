@@ -44,6 +44,19 @@ func ExamplePartial() {
 	// unsupported: true
 }
 
+// A test that opened the adapter reaches its own value.
+func ExamplePartialAdapter() {
+	var store adapter.PartialAdapter
+	store, err := adapter.Partial(mailTokens{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tokens := store.Unwrap().(mailTokens)
+	fmt.Println(len(tokens), len(store.Missing()))
+	// Output: 0 17
+}
+
 // A method that changes only what the caller set.
 func ExampleTo() {
 	user := adapter.User{ID: "1", Name: new("Ada"), Email: "ada@example.com"}

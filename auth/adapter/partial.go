@@ -13,10 +13,13 @@ type PartialAdapter interface {
 	// Missing lists the names of the methods that are not implemented, in the
 	// order of the interfaces. It is empty if none is missing.
 	Missing() []string
+	// Unwrap returns the value that the adapter was made of, as Partial got it. A
+	// test that opens the adapter reaches its own type by it.
+	Unwrap() any
 }
 
 // Missing lists the names of the methods that a does not implement. The list is
-// empty unless a is a PartialAdapter.
+// empty unless a is a PartialAdapter, or has its method Missing.
 func Missing(a Adapter) []string {
 	if p, ok := a.(interface{ Missing() []string }); ok {
 		return p.Missing()

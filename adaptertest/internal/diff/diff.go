@@ -172,6 +172,9 @@ func showStruct(v reflect.Value) string {
 		if !set.Bool() {
 			return ""
 		}
+		if v.CanInterface() { // else an instant could not show itself
+			return showValue(v.MethodByName("Get").Call(nil)[0])
+		}
 		return showValue(v.FieldByName("value"))
 	}
 	var parts []string

@@ -37,3 +37,16 @@ func TestRecords(t *testing.T) {
 		t.Error("ErrUnsupported")
 	}
 }
+
+// TestShowChanges shows an update: what it sets, with instants that a person can read.
+func TestShowChanges(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	update := adapter.SessionUpdate{SessionToken: "t", Expires: adapter.To(end)}
+	if got, want := Show(update), `{SessionToken: "t" Expires: 2026-11-25T12:00:00Z}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := Show(adapter.UserUpdate{EmailVerified: adapter.To(&end), Name: adapter.To[*string](nil)}); got != "{Name: nil EmailVerified: 2026-11-25T12:00:00Z}" {
+		t.Error(got)
+	}
+}
