@@ -69,12 +69,12 @@ func (m *Model) Clone() *Model {
 	}
 }
 
-// String names the users with their addresses, the sessions and tokens with their ends, and
+// String names the users with their addresses and proofs, the sessions and tokens with their ends, and
 // the authenticators with their counters: what the histories of one key change.
 func (m *Model) String() string {
 	var text strings.Builder
 	for _, id := range slices.Sorted(maps.Keys(m.Users)) {
-		fmt.Fprintf(&text, "user %s has %s; ", id, m.Users[id].Email)
+		fmt.Fprintf(&text, "user %s has %s, proven: %v; ", id, m.Users[id].Email, m.Users[id].EmailVerified)
 	}
 	for _, token := range slices.Sorted(maps.Keys(m.Sessions)) {
 		s := m.Sessions[token]
