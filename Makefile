@@ -166,7 +166,7 @@ shims: images
 lint:
 	@test -z "$$(gofmt -l $(MODULES))" || { gofmt -l $(MODULES); exit 1; }
 	@set -e; for m in $(MODULES); do \
-		echo "== $$m"; (cd $$m && GOWORK=off go vet ./... && GOWORK=off go mod tidy -diff && go run $(LINT) run ./...); \
+		echo "== $$m"; (cd $$m && GOWORK=off go vet ./... && GOWORK=off go mod tidy -diff && GOWORK=off go run $(LINT) run ./...); \
 	done
 
 ## demo: a small site that signs people in, on this machine
