@@ -170,7 +170,7 @@ var crashes = []struct {
 		},
 		func(s scene) {
 			want := ada()
-			want.Email = "new@example.com"
+			want.Email, want.EmailVerified = "new@example.com", nil
 			s.same("the user", must(s.a.UpdateUser(s.Context(), adapter.UserUpdate{ID: "ada", Email: adapter.To(want.Email)}))(s), &want)
 			s.same("by the new address", s.byEmail(want.Email), &want)
 			s.free(ada().Email)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,10 @@ func newSite(t *testing.T) *site {
 		t.Fatalf("%s is not a URL of Redis", redisURL)
 	}
 	options.ContextTimeoutEnabled = true
+	// An adapter that begins beside the keys of Upstash refuses to, so they have a database of
+	// their own.
+	options.DB = 9
+	url = strings.TrimRight(regexp.MustCompile(`/\d*$`).ReplaceAllString(url, ""), "/") + "/9"
 	name := strings.ToLower(rand.Text())
 	s := &site{T: t, url: url, base: "old-[" + name + "]*:", prefix: "new-" + name, client: goredis.NewClient(options)}
 	if s.target, err = redis.New(s.client, redis.WithPrefix(s.prefix)); err != nil {
