@@ -165,7 +165,7 @@ func TestProgramsThatDoNotStart(t *testing.T) {
 		"neither a call nor ping":       {"sh", "-c", "sleep 1000"},
 		"hello has the wrong form":      {"sh", "-c", `read line; echo '{"id":1,"result":5}'; cat`},
 		"in the middle of a line":       {"sh", "-c", "read line; printf '{'"},
-		"belongs on standard error: \"": {"sh", "-c", "echo hello"},
+		"belongs on standard error: \"": {"sh", "-c", "read line; echo hello; cat"},
 	} {
 		pool := &Pool{Silence: 2 * time.Second, Command: func() *exec.Cmd { return exec.CommandContext(t.Context(), command[0], command[1:]...) }}
 		_, err := pool.Start(t.Context())

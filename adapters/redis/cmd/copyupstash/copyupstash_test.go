@@ -66,7 +66,7 @@ func newSite(t *testing.T) *site {
 	url = strings.TrimRight(regexp.MustCompile(`/\d*$`).ReplaceAllString(url, ""), "/") + "/9"
 	name := strings.ToLower(rand.Text())
 	s := &site{T: t, url: url, base: "old-[" + name + "]*:", prefix: "new-" + name, client: goredis.NewClient(options)}
-	if s.target, err = redis.New(s.client, redis.WithPrefix(s.prefix)); err != nil {
+	if s.target, err = redis.New(s.client, redis.WithPrefix(s.prefix), redis.WithNewKeys()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
