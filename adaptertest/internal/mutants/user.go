@@ -275,7 +275,7 @@ func userMutants() []Mutant {
 					u.EmailVerified = adapter.To[*time.Time](nil)
 				}
 			})},
-		{Name: "new address keeps the proof", OnLite: "new address keeps the proof in SQL", AuthJS: true, Fails: []string{"USER-17"},
+		{Name: "new address keeps the proof", OnLite: "new address keeps the proof in SQL", Fails: []string{"USER-17"},
 			Fault: "UpdateUser with an address alone leaves emailVerified as it is.",
 			both:  keepsProof(func(old, to string) bool { return true })},
 		{Name: "other spelling keeps the proof", Fails: []string{"USER-17"},

@@ -75,6 +75,7 @@ if [ ! -f /data/ready ]; then
 	until [ -f /data/ready ]; do sleep 0.05; done
 	kill $!
 	wait $! || true
+	touch /data/stopped
 fi
 exec mongod --auth "$@"
 `
@@ -103,7 +104,7 @@ func (s *Stores) startMongoUsers(ctx context.Context, version string) (*Store, e
 		return client.Database("admin").RunCommand(ctx, bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "gatehouse"}, {Key: "roles", Value: bson.A{"root"}}}).Err()
 	})
 	if err == nil {
-		err = c.run(ctx, "touch", "/data/ready")
+		err = c.run(ctx, "sh", "-c", "touch /data/ready; until [ -f /data/stopped ]; do sleep 0.05; done")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("stores: %s: make the first user: %w", title, err)
