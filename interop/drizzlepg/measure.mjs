@@ -4,14 +4,10 @@ import { DrizzleAdapter } from "@auth/drizzle-adapter"
 import { drizzle } from "drizzle-orm/node-postgres"
 import pg from "pg"
 import { measure } from "../measure.mjs"
+import { schemas } from "../schemas.mjs"
 
-const url = process.argv[2]
-const admin = new pg.Pool({ connectionString: url, max: 2 })
 const owner = `"userId" text NOT NULL REFERENCES "user"(id) ON DELETE CASCADE`
-const tables = (schema) => `
-SELECT pg_advisory_xact_lock(1);
-CREATE SCHEMA IF NOT EXISTS ${schema};
-SET LOCAL search_path TO ${schema};
+const tables = `
 CREATE TABLE IF NOT EXISTS "user" (id text PRIMARY KEY, name text, email text UNIQUE, "emailVerified" timestamp, image text);
 CREATE TABLE IF NOT EXISTS account (${owner}, type text NOT NULL, provider text NOT NULL, "providerAccountId" text NOT NULL,
   refresh_token text, access_token text, expires_at integer, token_type text, scope text, id_token text, session_state text,
@@ -33,11 +29,5 @@ await measure({
       lacks: ["Account.AuthorizationDetails", "Authenticator.Name", "Authenticator.Created", "Authenticator.LastUsed"],
     },
   },
-  async open({ store }) {
-    await admin.query(tables(store))
-    const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${store}`, max: 4 })
-    pool.on("error", () => {}) // a connection that breaks while it is idle
-    return { adapter: DrizzleAdapter(drizzle(pool)), close: () => pool.end() }
-  },
-  drop: (store) => admin.query(`DROP SCHEMA ${store} CASCADE`),
+  ...schemas({ pg, url: process.argv[2], tables, adapterOf: (pool) => DrizzleAdapter(drizzle(pool)) }),
 })

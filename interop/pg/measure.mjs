@@ -3,13 +3,9 @@
 import PostgresAdapter from "@auth/pg-adapter"
 import pg from "pg"
 import { measure } from "../measure.mjs"
+import { schemas } from "../schemas.mjs"
 
-const url = process.argv[2]
-const admin = new pg.Pool({ connectionString: url, max: 2 })
-const tables = (schema) => `
-SELECT pg_advisory_xact_lock(1);
-CREATE SCHEMA IF NOT EXISTS ${schema};
-SET LOCAL search_path TO ${schema};
+const tables = `
 CREATE TABLE IF NOT EXISTS verification_token (identifier TEXT NOT NULL, expires TIMESTAMPTZ NOT NULL, token TEXT NOT NULL,
   PRIMARY KEY (identifier, token));
 CREATE TABLE IF NOT EXISTS accounts (id SERIAL, "userId" INTEGER NOT NULL, type VARCHAR(255) NOT NULL, provider VARCHAR(255) NOT NULL,
@@ -30,11 +26,5 @@ await measure({
       lacks: ["Account.AuthorizationDetails", "Authenticator.Name", "Authenticator.Created", "Authenticator.LastUsed"],
     },
   },
-  async open({ store }) {
-    await admin.query(tables(store))
-    const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${store}`, max: 4 })
-    pool.on("error", () => {}) // a connection that breaks while it is idle
-    return { adapter: PostgresAdapter(pool), close: () => pool.end() }
-  },
-  drop: (store) => admin.query(`DROP SCHEMA ${store} CASCADE`),
+  ...schemas({ pg, url: process.argv[2], tables, adapterOf: PostgresAdapter }),
 })
