@@ -1,6 +1,9 @@
 package pages
 
-import "net/http"
+import (
+	"cmp"
+	"net/http"
+)
 
 // Refused is the page for a request that was refused with a status.
 type Refused struct {
@@ -13,32 +16,22 @@ type Refused struct {
 // Render renders the page.
 func (p Refused) Render() Rendered { return render(p.Look, "refused.html", p) }
 
-// Title says what is wrong.
-func (p Refused) Title() string {
-	switch p.Status {
-	case http.StatusTooManyRequests:
-		return "Too many attempts"
-	case http.StatusForbidden:
-		return "Not from this site"
-	case http.StatusInternalServerError:
-		return "Server error"
-	}
-	return "Not possible"
+// refusals are the title and the text of a page by its status.
+var refusals = map[int]struct{ title, text string }{
+	http.StatusTooManyRequests: {"Too many attempts", "There were too many attempts. Please try again later."},
+	http.StatusForbidden: {"Not from this site",
+		"The request does not come from a page of this site. Please go back, reload the page, and try again."},
+	http.StatusRequestEntityTooLarge: {"", "What was sent is too large. Please go back, and try again with less."},
+	http.StatusMethodNotAllowed: {"",
+		"This address can be opened, but nothing can be sent to it in this way. Please go back, and try again."},
+	http.StatusInternalServerError: {"Server error",
+		"There is a problem with the server configuration. Check the server logs for more information."},
 }
+
+// Title says what is wrong.
+func (p Refused) Title() string { return cmp.Or(refusals[p.Status].title, "Not possible") }
 
 // Text says what happened and what to do.
 func (p Refused) Text() string {
-	switch p.Status {
-	case http.StatusTooManyRequests:
-		return "There were too many attempts. Please try again later."
-	case http.StatusForbidden:
-		return "The request does not come from a page of this site. Please go back, reload the page, and try again."
-	case http.StatusRequestEntityTooLarge:
-		return "What was sent is too large. Please go back, and try again with less."
-	case http.StatusMethodNotAllowed:
-		return "This address can be opened, but nothing can be sent to it in this way. Please go back, and try again."
-	case http.StatusInternalServerError:
-		return "There is a problem with the server configuration. Check the server logs for more information."
-	}
-	return "Nothing can be done with this address. Please go back, and try again."
+	return cmp.Or(refusals[p.Status].text, "Nothing can be done with this address. Please go back, and try again.")
 }
