@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"unicode/utf8"
 )
@@ -36,8 +35,6 @@ type Options struct {
 	Waiting int
 	// DangerouslyFast accepts settings of argon2id that are too weak, for tests.
 	DangerouslyFast bool
-	// Random is the source of salts; the default is crypto/rand.Reader.
-	Random io.Reader
 }
 
 // Hasher hashes and checks passwords. It is safe for concurrent use; a server has
@@ -45,7 +42,6 @@ type Options struct {
 type Hasher struct {
 	own     Argon2
 	formats []Format // own first
-	random  io.Reader
 	slots   *slots
 }
 
@@ -58,7 +54,7 @@ func NewHasher(o Options) (*Hasher, error) {
 		return nil, fmt.Errorf("password: %d KiB and %d passes are less than OWASP names for argon2id, such as 19456 and 2",
 			o.Argon2.Memory, o.Argon2.Time)
 	}
-	h := &Hasher{own: o.Argon2, formats: append([]Format{o.Argon2}, o.Imported...), random: o.Random}
+	h := &Hasher{own: o.Argon2, formats: append([]Format{o.Argon2}, o.Imported...)}
 	for _, f := range h.formats {
 		if f == nil {
 			return nil, errors.New("password: a format of Imported is nil")
@@ -66,9 +62,6 @@ func NewHasher(o Options) (*Hasher, error) {
 		if err := f.check(); err != nil {
 			return nil, err
 		}
-	}
-	if h.random == nil {
-		h.random = rand.Reader
 	}
 	if o.AtOnce < 1 {
 		o.AtOnce = runtime.GOMAXPROCS(0)
@@ -91,11 +84,7 @@ func (h *Hasher) Hash(ctx context.Context, client, password string) (hash string
 	if !utf8.ValidString(password) {
 		return "", errors.New("password: the password is no valid UTF-8")
 	}
-	var failed error
-	err = h.slots.do(ctx, client, func() { hash, failed = h.encode(password) })
-	if err == nil {
-		err = failed
-	}
+	err = h.slots.do(ctx, client, func() { hash = h.encode(password) })
 	return hash, err
 }
 
@@ -141,18 +130,16 @@ func (h *Hasher) check(stored, password string) (done Checked, err error) {
 		f.burn(left)
 	}
 	if done.Matches && whole && !current && utf8.ValidString(password) {
-		done.Rehash, err = h.encode(password)
+		done.Rehash = h.encode(password)
 	}
 	return done, err
 }
 
 // encode makes a hash with a new salt.
-func (h *Hasher) encode(password string) (string, error) {
+func (h *Hasher) encode(password string) string {
 	salt := make([]byte, argon2Salt)
-	if _, err := io.ReadFull(h.random, salt); err != nil {
-		return "", fmt.Errorf("password: no random salt: %w", err)
-	}
-	return h.own.encode(normal(password), salt), nil
+	_, _ = rand.Read(salt) // it never fails
+	return h.own.encode(normal(password), salt)
 }
 
 // isOwn says that a hash has the settings of new ones.

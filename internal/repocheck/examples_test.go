@@ -9,7 +9,7 @@ import (
 // with code that works.
 func TestPackagesHaveExamples(t *testing.T) {
 	for pkg, want := range map[string]string{
-		"auth": "func Example() {", "auth/adapter": "", "auth/jwt": "", "auth/webauthn": "", "auth/frameworks": "", "auth/client": "",
+		"auth": "func Example() {", "auth/adapter": "", "auth/jwt": "", "auth/webauthn": "", "auth/frameworks": "", "auth/client": "", "auth/password": "",
 		"adaptertest": "", "adaptertest/fault": "",
 		"adapters/memory": "func ExampleNew() {", "adapters/sqlite": "func ExampleNew() {", "adapters/postgres": "func ExampleNew() {",
 		"adapters/redis": "func ExampleNew() {", "adapters/mongo": "func ExampleNew() {",
