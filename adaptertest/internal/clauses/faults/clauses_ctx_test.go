@@ -15,7 +15,7 @@ func TestOnePointIsTriedInAnyTime(t *testing.T) {
 			r := kit.NewRun(&kit.Harness{}, seed+1, 0.1)
 			r.Hurried = true
 			c := r.NewContext("CTX-01")
-			_ = c.Enough() // its time begins
+			_ = c.Enough()          // its time begins
 			time.Sleep(time.Second) // of the bubble, which takes no time
 			came := 0
 			eachPoint(c, []string{"one", "two", "three"}, 4, 1, func(method string, _ int) bool {
