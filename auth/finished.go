@@ -134,9 +134,14 @@ func (d *delivery) copy() (*Result, error) {
 
 // deliveryKey is the same for two requests only if they bring the same answer
 // from one browser: marked says that a secret which no other browser has is among
-// their cookies. It is false for other requests.
+// their cookies. It is false for other requests, and for what is not a link that
+// the browser follows: a password is no answer, and a passkey's answer makes one
+// sign-in or one registration.
 func (r *request) deliveryKey(p Provider, marked bool) (key [sha256.Size]byte, ok bool) {
-	if r.action != ActionCallback || r.head || r.trusted || !marked || p == nil || p.kind() == TypeCredentials {
+	if r.action != ActionCallback || r.head || r.trusted || !marked || p == nil {
+		return key, false
+	}
+	if k := p.kind(); k == TypeCredentials || k == TypeWebAuthn {
 		return key, false
 	}
 	cookies := slices.Clone(r.cookies)
