@@ -25,6 +25,7 @@ var (
 	_ adapter.AuthenticatorEdits   = Adapter{}
 	_ adapter.AuthenticatorBackups = Adapter{}
 	_ adapter.TokenEdits           = Adapter{}
+	_ adapter.Passwords            = Adapter{}
 )
 
 // New returns an adapter without records. It starts no goroutine.
@@ -58,6 +59,7 @@ type user struct {
 	accounts       set[*account]
 	sessions       set[*session]
 	authenticators []*adapter.Authenticator
+	password       *adapter.Password // nil without one
 	// gone says that the user is deleted and that the removal of the sessions
 	// has begun. No method finds the user or the sessions any more.
 	gone bool

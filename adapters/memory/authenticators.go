@@ -115,7 +115,7 @@ func (s *store) DeleteAuthenticator(ctx context.Context, userID, credentialID st
 		return nil, nil
 	}
 	connected := connectedAccounts(owner, deleted)
-	if keepOne && len(owner.authenticators) == 1 && len(owner.accounts) == len(connected) {
+	if keepOne && len(owner.authenticators) == 1 && len(owner.accounts) == len(connected) && owner.password == nil {
 		return nil, fmt.Errorf("memory: %s: %w", op, adapter.ErrLastCredential)
 	}
 	delete(s.authenticators, credentialID)

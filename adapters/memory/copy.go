@@ -57,6 +57,10 @@ func ownAuthenticator(a adapter.Authenticator) adapter.Authenticator {
 	return a
 }
 
+func ownPassword(p adapter.Password) *adapter.Password {
+	return &adapter.Password{UserID: strings.Clone(p.UserID), Hash: strings.Clone(p.Hash), State: strings.Clone(p.State)}
+}
+
 func ownText(s *string) *string {
 	if s == nil {
 		return nil

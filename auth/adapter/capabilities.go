@@ -193,3 +193,55 @@ type TokenEdits interface {
 	// without tokens is not an error. [TEDIT-01] to [TEDIT-03]
 	DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error)
 }
+
+// Passwords keeps the passwords of users, at most one for each user, in a form that
+// nobody can read. The application never sees the text of a password again.
+//
+// CLAUSES.md explains the [clauses] of the methods.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
+type Passwords interface {
+	// CreateUserWithPassword stores a new user and the password of that user: both
+	// or nothing. It returns the user as stored. The ID of the user follows the
+	// rules of CreateUser. The adapter sets the UserID of the password. A user ID or
+	// e-mail address that another user has is an error matching ErrConflict, and the
+	// call stores nothing. No other caller sees the user without the password.
+	// [PASS-01] [PASS-08] [PASS-09]
+	CreateUserWithPassword(ctx context.Context, user User, password Password) (*User, error)
+
+	// GetPassword returns the password of the user, or nil. [PASS-01] [PASS-02]
+	GetPassword(ctx context.Context, userID string) (*Password, error)
+
+	// SetPassword stores the password of an existing user, in place of the one that
+	// the user has, and returns it. An absent owner is an error matching ErrNotFound,
+	// and the call stores nothing. [PASS-01] [PASS-03] [PASS-10]
+	SetPassword(ctx context.Context, password Password) (*Password, error)
+
+	// SwapPassword compares and sets: if the stored password of the user from.UserID
+	// has the Hash and the State of from, byte for byte, it stores those of to. It
+	// returns the record as stored, or nil, with nothing changed, if the stored
+	// password differs or the user has none. Of concurrent calls with one from and
+	// another Hash or State in each to, one gets the record. [PASS-04] [PASS-05]
+	SwapPassword(ctx context.Context, from, to Password) (*Password, error)
+
+	// DeletePassword deletes the password of the user and returns it. It returns nil,
+	// which is not an error, if the user has none. With keepOne, a removal that would
+	// leave the user with neither an account nor an authenticator removes nothing and
+	// is an error matching ErrLastCredential. Of concurrent calls of it and of
+	// DeleteAuthenticator that could together remove the last one, one fails: for
+	// DeleteAuthenticator too a password is one that stays. [PASS-06] [PASS-07]
+	DeletePassword(ctx context.Context, userID string, keepOne bool) (*Password, error)
+}
+
+// Password is the password of a user as it is stored. Hash and State are texts that
+// package auth/password makes and reads; an adapter compares and returns them byte
+// for byte. A record that an operator brings along has a hash and no state. DeleteUser
+// deletes it with the user. [PASS-01] [PASS-10] [PASS-11]
+type Password struct {
+	UserID string
+	// Hash is not empty. It has at most 2,000 bytes. [PASS-11]
+	Hash string
+	// State is what the core knows of the password, such as how many wrong ones were
+	// tried. It is empty or JSON, and has at most 32,000 bytes. [PASS-11]
+	State string
+}

@@ -16,6 +16,7 @@ var optionalInterfaces = []reflect.Type{
 	reflect.TypeFor[AuthenticatorBackups](),
 	reflect.TypeFor[EmailRequirer](),
 	reflect.TypeFor[TokenEdits](),
+	reflect.TypeFor[Passwords](),
 }
 
 // There is one interface per method, so that a value can have any of them.

@@ -42,6 +42,9 @@ func (t VerificationToken) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("identifier", t.Identifier), slog.Time("expires", t.Expires))
 }
 
+// LogValue keeps the hash out of logs.
+func (p Password) LogValue() slog.Value { return slog.GroupValue(slog.String("userId", p.UserID)) }
+
 // LogValue keeps the token out of logs.
 func (k VerificationTokenKey) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("identifier", k.Identifier))
@@ -64,6 +67,9 @@ func (s SessionAndUser) Format(f fmt.State, _ rune) { format(f, s) }
 
 // Format prints what LogValue returns.
 func (t VerificationToken) Format(f fmt.State, _ rune) { format(f, t) }
+
+// Format prints what LogValue returns.
+func (p Password) Format(f fmt.State, _ rune) { format(f, p) }
 
 // Format prints what LogValue returns.
 func (k VerificationTokenKey) Format(f fmt.State, _ rune) { format(f, k) }
