@@ -15,15 +15,16 @@ import (
 // underscores and plural, and the fields of which a collection has at least one set.
 var besideKinds = map[string]struct {
 	field  func(*Collections) *string
-	fields [][]string
+	fields [][]string // of collections made for Auth.js
+	better []string   // of collections that better-auth made, which no names serve
 }{
-	"user":              {func(c *Collections) *string { return &c.Users }, [][]string{{"email", "emailverified"}}},
-	"account":           {func(c *Collections) *string { return &c.Accounts }, [][]string{{"provider", "provideraccountid"}, {"providerid", "accountid"}}},
-	"session":           {func(c *Collections) *string { return &c.Sessions }, [][]string{{"sessiontoken"}, {"token", "expiresat"}}},
-	"verificationtoken": {func(c *Collections) *string { return &c.VerificationTokens }, [][]string{{"identifier", "token"}}},
-	"verification":      {func(c *Collections) *string { return &c.VerificationTokens }, [][]string{{"identifier", "expiresat"}}},
-	"authenticator":     {func(c *Collections) *string { return &c.Authenticators }, [][]string{{"credentialid"}, {"credentialpublickey"}}},
-	"passkey":           {func(c *Collections) *string { return &c.Authenticators }, [][]string{{"credentialid"}}},
+	"user":              {func(c *Collections) *string { return &c.Users }, [][]string{{"email", "emailverified"}}, nil},
+	"account":           {func(c *Collections) *string { return &c.Accounts }, [][]string{{"provider", "provideraccountid"}}, []string{"providerid", "accountid"}},
+	"session":           {func(c *Collections) *string { return &c.Sessions }, [][]string{{"sessiontoken"}}, []string{"token", "expiresat"}},
+	"verificationtoken": {func(c *Collections) *string { return &c.VerificationTokens }, [][]string{{"identifier", "token"}}, nil},
+	"verification":      {func(c *Collections) *string { return &c.VerificationTokens }, nil, []string{"identifier", "expiresat"}},
+	"authenticator":     {func(c *Collections) *string { return &c.Authenticators }, [][]string{{"credentialid"}, {"credentialpublickey"}}, nil},
+	"passkey":           {func(c *Collections) *string { return &c.Authenticators }, nil, []string{"credentialid"}},
 }
 
 // plain returns a name without case and underscores.
@@ -43,6 +44,7 @@ func (s *site) besidePattern() string {
 type other struct {
 	name, kind string
 	full       bool // has documents
+	better     bool // better-auth made it
 	neighbor   bool // EnsureIndexes made it, for an adapter with another prefix
 }
 
@@ -82,6 +84,13 @@ func (s *site) checkBeside(ctx context.Context, specs []mgo.CollectionSpecificat
 	slices.SortFunc(others, func(x, y other) int { return strings.Compare(x.name, y.name) })
 	var names []string
 	theirs := s.names
+	if slices.ContainsFunc(others, func(o other) bool { return o.better }) {
+		for _, o := range others {
+			names = append(names, o.name)
+		}
+		return fmt.Errorf("collections of better-auth are there: %s: no names serve them, because they have other fields; "+
+			"WithNewCollections begins with new ones beside them, in which nobody of theirs is known", strings.Join(names, ", "))
+	}
 	for _, o := range others {
 		names = append(names, o.name)
 		*besideKinds[o.kind].field(&theirs) = o.name
@@ -145,10 +154,14 @@ func (s *site) lookAt(ctx context.Context, name string) (*other, error) {
 		}
 		o.neighbor = o.neighbor || i.Name == "email_unique" && isTextFilter(i.Partial, "email")
 	}
-	if !slices.ContainsFunc(kind.fields, func(set []string) bool {
-		return !slices.ContainsFunc(set, func(f string) bool { return !fields[f] })
-	}) {
-		return nil, nil
+	has := func(set []string) bool {
+		return len(set) > 0 && !slices.ContainsFunc(set, func(f string) bool { return !fields[f] })
 	}
-	return o, nil
+	if slices.ContainsFunc(kind.fields, has) {
+		return o, nil
+	}
+	if o.better = has(kind.better); o.better {
+		return o, nil
+	}
+	return nil, nil
 }

@@ -187,7 +187,7 @@ func TestBeside(t *testing.T) {
 	}{
 		"Prisma":             {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), prisma) }, nil, []string{"User", "Account", "mongo.Prisma()"}},
 		"Prisma, nobody yet": {func(t *testing.T, db *mgo.Database) { _ = mongotest.MakePrisma(t.Context(), db, "") }, nil, []string{"User", "mongo.Prisma()"}},
-		"better-auth":        {func(t *testing.T, db *mgo.Database) { store(t, db, better, nil) }, nil, []string{"user", "verification"}},
+		"better-auth":        {func(t *testing.T, db *mgo.Database) { store(t, db, better, nil) }, nil, []string{"collections of better-auth", "user", "verification", "no names serve them"}},
 		"other case": {func(t *testing.T, db *mgo.Database) {
 			store(t, db, ada(), map[string]string{"users": "Users", "accounts": "ACCOUNTS"})
 		}, nil, []string{`Users: "Users"`}},

@@ -310,6 +310,8 @@ func (a *Adapter) beside(ctx context.Context) error {
 // productOf says which product has made tables, and what serves them.
 func productOf(users string, columns map[string]map[string]string) string {
 	switch has := columns["session"]; {
+	case has["token"] != "" && (has["expiresat"] != "" || has["expires_at"] != ""):
+		return "They are better-auth's, which have other columns, and can't be served: copy their people into the tables that Schema returns"
 	case has["expires"] == "varchar":
 		return "They are TypeORM's, which stores instants as texts, and can't be served: convert them to the tables that Schema returns"
 	case has["updatedat"] != "" && columns["user"]["updatedat"] != "" && users == "User":

@@ -43,9 +43,11 @@ func TestNeverBeside(t *testing.T) {
 		"another prefix":              {prefixed, nil, ""},
 		"one table of another plural": {supabase, nil, `VerificationTokens: "verification_tokens"`},
 		"views":                       {views, nil, `"User"`},
-		"better-auth":                 {betterAuth, nil, `"user"`},
-		"tables of other purposes":    {own, nil, ""},
-		"option":                      {postgrestest.PrismaTables, []postgres.Option{postgres.WithNewTables()}, ""},
+		"better-auth":                 {betterAuth, nil, `."user": no layout serves them`},
+		"better-auth, plural": {strings.NewReplacer(`"user"`, "users", "TABLE session", "TABLE sessions").Replace(betterAuth), nil,
+			`.sessions: no layout serves them`},
+		"tables of other purposes": {own, nil, ""},
+		"option":                   {postgrestest.PrismaTables, []postgres.Option{postgres.WithNewTables()}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,16 +9,17 @@ import (
 // besideKinds are the tables of an authentication library: the names, without case,
 // underscores and plural, and the columns of which a table has at least one set.
 var besideKinds = map[string]struct {
-	table   string // in the default layout
-	columns [][]string
+	table   string   // in the default layout
+	columns []string // of tables made for Auth.js
+	better  []string // of tables that better-auth made, which no layout serves
 }{
-	"user":              {"users", [][]string{{"email", "emailverified"}}},
-	"account":           {"accounts", [][]string{{"provider", "provideraccountid"}, {"providerid", "accountid"}}},
-	"session":           {"sessions", [][]string{{"sessiontoken", "expires"}, {"token", "expiresat"}}},
-	"verificationtoken": {"verification_token", [][]string{{"token", "expires"}}},
-	"verification":      {"verification_token", [][]string{{"identifier", "expiresat"}}},
-	"authenticator":     {"authenticators", [][]string{{"credentialid"}}},
-	"passkey":           {"authenticators", [][]string{{"credentialid"}}},
+	"user":              {"users", []string{"email", "emailverified"}, nil},
+	"account":           {"accounts", []string{"provider", "provideraccountid"}, []string{"providerid", "accountid"}},
+	"session":           {"sessions", []string{"sessiontoken", "expires"}, []string{"token", "expiresat"}},
+	"verificationtoken": {"verification_token", []string{"token", "expires"}, nil},
+	"verification":      {"verification_token", nil, []string{"identifier", "expiresat"}},
+	"authenticator":     {"authenticators", []string{"credentialid"}, nil},
+	"passkey":           {"authenticators", nil, []string{"credentialid"}},
 }
 
 // plain returns a name without case and underscores.
@@ -27,7 +28,7 @@ func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name,
 // beside returns the tables that look like those of another authentication library:
 // with the prefix of the layout or without one. The tables that EnsureSchema made
 // for another prefix, next to their own version table, are neighbors. Each has the
-// name of the default layout as its Kind.
+// name of the default layout as its Kind, unless no layout can serve it.
 func (n names) beside(all []found) (others []found) {
 	if n.newTables || n.foreign {
 		return nil
@@ -53,10 +54,14 @@ func (n names) beside(all []found) (others []found) {
 		for _, c := range o.Columns {
 			columns[plain(c)] = true
 		}
-		like = like && slices.ContainsFunc(kind.columns, func(set []string) bool {
-			return !slices.ContainsFunc(set, func(c string) bool { return !columns[c] })
-		})
-		if like && !ours[o.Name] {
+		has := func(set []string) bool {
+			return len(set) > 0 && !slices.ContainsFunc(set, func(c string) bool { return !columns[c] })
+		}
+		switch {
+		case !like:
+		case has(kind.better) && !has(kind.columns): // perhaps with a name of ours
+			others = append(others, found{Name: o.Name, Schema: o.SQL})
+		case has(kind.columns) && !ours[o.Name]:
 			others = append(others, found{Name: o.Name, Kind: kind.table, Schema: o.SQL})
 		}
 	}
@@ -67,6 +72,7 @@ func (n names) beside(all []found) (others []found) {
 func (c *comparison) refuseBeside(n names) {
 	var tables []string
 	var layout Layout
+	better := false
 	fields := map[string]*string{"users": &layout.Users, "accounts": &layout.Accounts, "sessions": &layout.Sessions,
 		"verification_token": &layout.VerificationTokens, "authenticators": &layout.Authenticators}
 	for i, t := range currentSchema.tables {
@@ -76,11 +82,20 @@ func (c *comparison) refuseBeside(n names) {
 	}
 	for _, o := range c.beside {
 		tables = append(tables, o.Schema)
+		if o.Kind == "" {
+			better = true
+			continue
+		}
 		name := o.Name
 		if n.prefix != "" {
 			name = strings.TrimPrefix(name, n.prefix)
 		}
 		*fields[o.Kind] = name
+	}
+	if better {
+		c.refuse("tables of better-auth are there: %s: no layout serves them, because they have other columns. WithNewTables, and WithPrefix if "+
+			"the names are the same, make new tables beside them; docs/migrate.md, section \"better-auth on PostgreSQL\", copies the people of theirs", strings.Join(tables, ", "))
+		return
 	}
 	c.refuse("tables that look like those of another authentication library are there: %s: WithLayout(%s) serves them as they are; "+
 		"WithNewTables makes new tables beside them, in which nobody of theirs is known", strings.Join(tables, ", "), layout.literal())

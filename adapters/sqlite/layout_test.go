@@ -311,6 +311,15 @@ func TestInstantsOfOthers(t *testing.T) {
 	says(t, empty.adapter(t, empty.make(t, wirings[0])).CheckSchema(t.Context()), "sqlite.Seconds")
 }
 
+// betterAuth are the tables that better-auth makes in SQLite.
+const betterAuth = `CREATE TABLE user (id text PRIMARY KEY, name text NOT NULL, email text NOT NULL UNIQUE, emailVerified integer NOT NULL, image text,
+	createdAt date NOT NULL, updatedAt date NOT NULL);
+	CREATE TABLE session (id text PRIMARY KEY, expiresAt date NOT NULL, token text NOT NULL UNIQUE, createdAt date NOT NULL, updatedAt date NOT NULL,
+	ipAddress text, userAgent text, userId text NOT NULL REFERENCES user (id) ON DELETE CASCADE);
+	CREATE TABLE account (id text PRIMARY KEY, accountId text NOT NULL, providerId text NOT NULL, userId text NOT NULL REFERENCES user (id) ON DELETE CASCADE,
+	accessToken text, refreshToken text, idToken text, scope text, password text, createdAt date NOT NULL, updatedAt date NOT NULL);
+	CREATE TABLE verification (id text PRIMARY KEY, identifier text NOT NULL, value text NOT NULL, expiresAt date NOT NULL);`
+
 // TestNeverBeside: at a site of another library the adapter makes no second set of
 // tables, unless an option says so.
 func TestNeverBeside(t *testing.T) {
@@ -324,8 +333,12 @@ func TestNeverBeside(t *testing.T) {
 		"option":                {"", []sqlite.Option{sqlite.WithPrefix("auth_"), sqlite.WithNewTables()}, ""},
 		"plural": {`CREATE TABLE users (id text PRIMARY KEY, email text, emailVerified integer); CREATE TABLE sessions (sessionToken text PRIMARY KEY, userId text, expires integer);`,
 			nil, `Users: "users", Sessions: "sessions"`},
-		"another prefix":           {`CREATE TABLE p1_user (id text PRIMARY KEY, email text, emailVerified integer)`, nil, ""},
-		"tables of other purposes": {`CREATE TABLE users (id text PRIMARY KEY, email text); CREATE TABLE accounts (id int, balance int); CREATE TABLE sessions (sid text, sess text, expired int)`, nil, ""},
+		"better-auth":                    {betterAuth, nil, "tables of better-auth are there"},
+		"better-auth, no verification":   {betterAuth + "DROP TABLE verification;", nil, `tables of better-auth are there: "account", "session"`},
+		"better-auth, prefix and option": {betterAuth, []sqlite.Option{sqlite.WithNewTables(), sqlite.WithPrefix("auth_")}, ""},
+		"better-auth, with a prefix":     {betterAuth, []sqlite.Option{sqlite.WithPrefix("auth_")}, "tables of better-auth are there"},
+		"another prefix":                 {`CREATE TABLE p1_user (id text PRIMARY KEY, email text, emailVerified integer)`, nil, ""},
+		"tables of other purposes":       {`CREATE TABLE users (id text PRIMARY KEY, email text); CREATE TABLE accounts (id int, balance int); CREATE TABLE sessions (sid text, sess text, expired int)`, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := prisma

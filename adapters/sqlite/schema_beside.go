@@ -11,16 +11,17 @@ import (
 // besideKinds are the tables of an authentication library: the names, without case,
 // underscores and plural, and the columns of which a table has at least one set.
 var besideKinds = map[string]struct {
-	table   string // in the default layout
-	columns [][]string
+	table   string   // in the default layout
+	columns []string // of tables made for Auth.js
+	better  []string // of tables that better-auth made, which no layout serves
 }{
-	"user":              {"user", [][]string{{"email", "emailverified"}}},
-	"account":           {"account", [][]string{{"provider", "provideraccountid"}, {"providerid", "accountid"}}},
-	"session":           {"session", [][]string{{"sessiontoken", "expires"}, {"token", "expiresat"}}},
-	"verificationtoken": {"verificationToken", [][]string{{"token", "expires"}}},
-	"verification":      {"verificationToken", [][]string{{"identifier", "expiresat"}}},
-	"authenticator":     {"authenticator", [][]string{{"credentialid"}}},
-	"passkey":           {"authenticator", [][]string{{"credentialid"}}},
+	"user":              {"user", []string{"email", "emailverified"}, nil},
+	"account":           {"account", []string{"provider", "provideraccountid"}, []string{"providerid", "accountid"}},
+	"session":           {"session", []string{"sessiontoken", "expires"}, []string{"token", "expiresat"}},
+	"verificationtoken": {"verificationToken", []string{"token", "expires"}, nil},
+	"verification":      {"verificationToken", nil, []string{"identifier", "expiresat"}},
+	"authenticator":     {"authenticator", []string{"credentialid"}, nil},
+	"passkey":           {"authenticator", nil, []string{"credentialid"}},
 }
 
 // plain returns a name without case and underscores.
@@ -65,6 +66,7 @@ func (a *Adapter) compareOthers(ctx context.Context, c *comparison, all []found)
 		}
 	}
 	var others, rowsOf []string
+	better := false
 	for name, columns := range tables {
 		bare := plain(name)
 		if a.prefix != "" && strings.HasPrefix(strings.ToLower(name), strings.ToLower(a.prefix)) {
@@ -73,10 +75,12 @@ func (a *Adapter) compareOthers(ctx context.Context, c *comparison, all []found)
 			continue
 		}
 		kind, like := besideKinds[strings.TrimSuffix(bare, "s")]
-		like = like && slices.ContainsFunc(kind.columns, func(set []string) bool {
-			return !slices.ContainsFunc(set, func(c string) bool { return !columns[c] })
-		})
-		if like && !ours[strings.ToLower(name)] {
+		has := func(set []string) bool {
+			return len(set) > 0 && !slices.ContainsFunc(set, func(c string) bool { return !columns[c] })
+		}
+		made := has(kind.better) && !has(kind.columns) // by better-auth, perhaps with a name of ours
+		if like && (made || has(kind.columns) && !ours[strings.ToLower(name)]) {
+			better = better || made
 			others = append(others, `"`+name+`"`)
 			rowsOf = append(rowsOf, fmt.Sprintf(`EXISTS (SELECT 1 FROM "%s")`, strings.ReplaceAll(name, `"`, `""`)))
 			*fields[kind.table] = strings.TrimPrefix(name, a.prefix)
@@ -92,8 +96,11 @@ func (a *Adapter) compareOthers(ctx context.Context, c *comparison, all []found)
 			return err
 		}
 	}
-	if refused {
-		slices.Sort(others)
+	slices.Sort(others)
+	if refused && better {
+		c.refuse("tables of better-auth are there: %s: no layout serves them, because they have other columns. WithPrefix and WithNewTables make "+
+			"new tables beside them; docs/migrate.md, section \"better-auth on PostgreSQL\", shows how to copy the people of theirs", strings.Join(others, ", "))
+	} else if refused {
 		c.refuse("tables that look like those of another authentication library are there: %s: WithLayout(%s) serves them as they are; "+
 			"WithNewTables makes new tables beside them, in which nobody of theirs is known", strings.Join(others, ", "), layout.literal())
 	}
