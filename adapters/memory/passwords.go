@@ -32,8 +32,8 @@ func (s *store) CreateUserWithPassword(ctx context.Context, record adapter.User,
 // newPassword returns the record in the form that the store keeps. An invalid record
 // is an error.
 func newPassword(op string, record adapter.Password) (*adapter.Password, error) {
-	if record.Hash == "" {
-		return nil, missing(op, "hash")
+	if err := record.Check(); err != nil {
+		return nil, fmt.Errorf("memory: %s: %w", op, err)
 	}
 	return ownPassword(record), nil
 }

@@ -287,6 +287,54 @@ var methods = []method{
 			)
 		},
 	},
+	{
+		"createUserWithPassword", "CreateUserWithPassword", has[adapter.Passwords],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.Passwords](a).CreateUserWithPassword(
+				ctx,
+				argument[adapter.User](x, 0),
+				argument[adapter.Password](x, 1),
+			)
+		},
+	},
+	{
+		"getPassword", "GetPassword", has[adapter.Passwords],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.Passwords](a).GetPassword(
+				ctx,
+				argument[string](x, 0),
+			)
+		},
+	},
+	{
+		"setPassword", "SetPassword", has[adapter.Passwords],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.Passwords](a).SetPassword(
+				ctx,
+				argument[adapter.Password](x, 0),
+			)
+		},
+	},
+	{
+		"swapPassword", "SwapPassword", has[adapter.Passwords],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.Passwords](a).SwapPassword(
+				ctx,
+				argument[adapter.Password](x, 0),
+				argument[adapter.Password](x, 1),
+			)
+		},
+	},
+	{
+		"deletePassword", "DeletePassword", has[adapter.Passwords],
+		func(ctx context.Context, a adapter.Adapter, x arguments) (any, error) {
+			return optional[adapter.Passwords](a).DeletePassword(
+				ctx,
+				argument[string](x, 0),
+				argument[bool](x, 1),
+			)
+		},
+	},
 }
 
 // CreateUser calls createUser of the program.
@@ -490,4 +538,39 @@ func (c *Client) DeleteVerificationTokens(
 	ctx context.Context, identifier string,
 ) (int64, error) {
 	return call[int64](ctx, c, "deleteVerificationTokens", identifier)
+}
+
+// CreateUserWithPassword calls createUserWithPassword of the program.
+func (c *Client) CreateUserWithPassword(
+	ctx context.Context, user adapter.User, password adapter.Password,
+) (*adapter.User, error) {
+	return call[*adapter.User](ctx, c, "createUserWithPassword", user, password)
+}
+
+// GetPassword calls getPassword of the program.
+func (c *Client) GetPassword(
+	ctx context.Context, userID string,
+) (*adapter.Password, error) {
+	return call[*adapter.Password](ctx, c, "getPassword", userID)
+}
+
+// SetPassword calls setPassword of the program.
+func (c *Client) SetPassword(
+	ctx context.Context, password adapter.Password,
+) (*adapter.Password, error) {
+	return call[*adapter.Password](ctx, c, "setPassword", password)
+}
+
+// SwapPassword calls swapPassword of the program.
+func (c *Client) SwapPassword(
+	ctx context.Context, from adapter.Password, to adapter.Password,
+) (*adapter.Password, error) {
+	return call[*adapter.Password](ctx, c, "swapPassword", from, to)
+}
+
+// DeletePassword calls deletePassword of the program.
+func (c *Client) DeletePassword(
+	ctx context.Context, userID string, keepOne bool,
+) (*adapter.Password, error) {
+	return call[*adapter.Password](ctx, c, "deletePassword", userID, keepOne)
 }

@@ -3,7 +3,13 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The interfaces in this file are optional. An adapter without them works; the
@@ -14,16 +20,38 @@ import (
 // result of Partial, Capability looks at the value that Partial was given. A
 // wrapper that embeds an Adapter hides the optional interfaces of that adapter
 // unless the wrapper declares them.
+//
+// An adapter that has the methods of T and can't serve them at this site, because
+// a table is not there yet, names them in its method Missing: see [Missing].
+// Capability then says that the adapter does not have T. An adapter that has to ask
+// its store says so until it has asked, which its CheckSchema or EnsureSchema does:
+// call it before auth.New.
 func Capability[T any](a Adapter) (T, bool) {
-	if c, ok := a.(T); ok {
-		return c, true
+	var has any = a
+	c, ok := has.(T)
+	if p, wraps := a.(interface{ Unwrap() any }); wraps && !ok {
+		has = p.Unwrap()
+		c, ok = has.(T)
 	}
-	if p, ok := a.(interface{ Unwrap() any }); ok {
-		c, ok := p.Unwrap().(T)
-		return c, ok
+	if !ok || lacksOne(has, reflect.TypeFor[T]()) {
+		var none T
+		return none, false
 	}
-	var none T
-	return none, false
+	return c, true
+}
+
+// lacksOne reports whether the value says that it lacks a method of the interface.
+func lacksOne(v any, of reflect.Type) bool {
+	missing := missingOf(v)
+	if len(missing) == 0 {
+		return false
+	}
+	for m := range of.Methods() {
+		if slices.Contains(missing, m.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // SignUps stores a new user together with the first way to sign in. Without it,
@@ -195,7 +223,11 @@ type TokenEdits interface {
 }
 
 // Passwords keeps the passwords of users, at most one for each user, in a form that
-// nobody can read. The application never sees the text of a password again.
+// nobody can read. The application never sees the text of a password again. They are in
+// a table, collection or field of their own, so that what Auth.js has stays usable. Where
+// the tables are of others, an adapter has Passwords when that table is there; until then
+// its method Missing names these five, Capability finds no Passwords, and each of them
+// returns an error matching ErrUnsupported. [CAP-01]
 //
 // CLAUSES.md explains the [clauses] of the methods.
 //
@@ -214,14 +246,15 @@ type Passwords interface {
 
 	// SetPassword stores the password of an existing user, in place of the one that
 	// the user has, and returns it. An absent owner is an error matching ErrNotFound,
-	// and the call stores nothing. [PASS-01] [PASS-03] [PASS-10]
+	// and the call stores nothing. [PASS-01] [PASS-03] [PASS-10] [PASS-11]
 	SetPassword(ctx context.Context, password Password) (*Password, error)
 
 	// SwapPassword compares and sets: if the stored password of the user from.UserID
 	// has the Hash and the State of from, byte for byte, it stores those of to. It
 	// returns the record as stored, or nil, with nothing changed, if the stored
 	// password differs or the user has none. Of concurrent calls with one from and
-	// another Hash or State in each to, one gets the record. [PASS-04] [PASS-05]
+	// another Hash or State in each to, one gets the record. to.UserID is not used.
+	// [PASS-04] [PASS-05]
 	SwapPassword(ctx context.Context, from, to Password) (*Password, error)
 
 	// DeletePassword deletes the password of the user and returns it. It returns nil,
@@ -234,9 +267,9 @@ type Passwords interface {
 }
 
 // Password is the password of a user as it is stored. Hash and State are texts that
-// package auth/password makes and reads; an adapter compares and returns them byte
-// for byte. A record that an operator brings along has a hash and no state. DeleteUser
-// deletes it with the user. [PASS-01] [PASS-10] [PASS-11]
+// package auth/password makes and reads: valid UTF-8 without U+0000. An adapter compares
+// and returns them byte for byte. A record that an operator brings along has a hash and
+// no state. DeleteUser deletes it with the user. [PASS-01] [PASS-10] [PASS-11]
 type Password struct {
 	UserID string
 	// Hash is not empty. It has at most 2,000 bytes. [PASS-11]
@@ -244,4 +277,31 @@ type Password struct {
 	// State is what the core knows of the password, such as how many wrong ones were
 	// tried. It is empty or JSON, and has at most 32,000 bytes. [PASS-11]
 	State string
+}
+
+// The most bytes of a password's Hash and State. [PASS-11]
+const (
+	maxPasswordHash  = 2_000
+	maxPasswordState = 32_000
+)
+
+// Check returns an error if Hash or State is none that a store keeps: an empty hash, a
+// text that is too long or not valid UTF-8, or one with U+0000. Adapters call it before
+// they store a password. [PASS-11]
+func (p Password) Check() error {
+	if p.Hash == "" {
+		return errors.New("the hash of the password is empty")
+	}
+	return errors.Join(checkText("hash", p.Hash, maxPasswordHash), checkText("state", p.State, maxPasswordState))
+}
+
+// checkText does not quote the text, which is a secret.
+func checkText(what, text string, most int) error {
+	switch {
+	case len(text) > most:
+		return fmt.Errorf("the %s of the password has %d bytes, and at most %d are kept", what, len(text), most)
+	case !utf8.ValidString(text) || strings.Contains(text, "\x00"):
+		return fmt.Errorf("the %s of the password is not valid UTF-8, or has the character U+0000", what)
+	}
+	return nil
 }

@@ -18,10 +18,13 @@ type PartialAdapter interface {
 	Unwrap() any
 }
 
-// Missing lists the names of the methods that a does not implement. The list is
-// empty unless a is a PartialAdapter, or has its method Missing.
-func Missing(a Adapter) []string {
-	if p, ok := a.(interface{ Missing() []string }); ok {
+// Missing lists the names of the methods that a does not implement, among them those
+// of optional interfaces that it can't serve at this site. The list is empty unless a is
+// a PartialAdapter, or has its method Missing.
+func Missing(a Adapter) []string { return missingOf(a) }
+
+func missingOf(v any) []string {
+	if p, ok := v.(interface{ Missing() []string }); ok {
 		return p.Missing()
 	}
 	return nil
@@ -41,10 +44,7 @@ func Partial(v any) (PartialAdapter, error) {
 	if isNil(v) {
 		return nil, errors.New("adapter: Partial of nil: want a value with at least one method of adapter.Adapter")
 	}
-	b := builder{value: v}
-	if p, ok := v.(interface{ Missing() []string }); ok {
-		b.declared = p.Missing()
-	}
+	b := builder{value: v, declared: missingOf(v)}
 	p := partial{methods: pickAll(&b), value: v}
 	if b.found == 0 && len(b.problems) == 0 {
 		b.problems = append(b.problems, fmt.Errorf("adapter: Partial of %T: it has none of the methods of adapter.Adapter", v))

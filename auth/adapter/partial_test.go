@@ -133,6 +133,64 @@ func TestCapability(t *testing.T) {
 	}
 }
 
+// unready has the methods of SessionLists, and can't serve one of them at this site.
+type unready struct{ revoking }
+
+func (unready) Missing() []string { return []string{"ListSessionsByUserID"} }
+
+// unreadyAdapter is an adapter of its own, which Partial did not make.
+type unreadyAdapter struct {
+	adapter.Adapter
+	unready
+}
+
+func TestCapabilityThatIsNotReady(t *testing.T) {
+	p, err := adapter.Partial(unready{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range map[string]adapter.Adapter{"of Partial": p, "of its own": unreadyAdapter{}} {
+		if lists, ok := adapter.Capability[adapter.SessionLists](a); ok || lists != nil {
+			t.Errorf("%s: an interface was found, of which Missing names a method", name)
+		}
+	}
+	if _, ok := adapter.Capability[adapter.Sweeper](p); !ok {
+		t.Error("another interface is gone")
+	}
+}
+
+func TestPasswordCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		p    adapter.Password
+		want string // in the error; none if it is empty
+	}{
+		"longest":        {adapter.Password{Hash: strings.Repeat("h", 2000), State: strings.Repeat("s", 32000)}, ""},
+		"no state":       {adapter.Password{Hash: "$argon2id$…"}, ""},
+		"empty hash":     {adapter.Password{State: "{}"}, "is empty"},
+		"long hash":      {adapter.Password{Hash: strings.Repeat("h", 2001)}, "2001 bytes"},
+		"long in UTF-8":  {adapter.Password{Hash: strings.Repeat("é", 1001)}, "2002 bytes"},
+		"long state":     {adapter.Password{Hash: "h", State: strings.Repeat("s", 32001)}, "32001 bytes"},
+		"not UTF-8":      {adapter.Password{Hash: "secret\xff"}, "UTF-8"},
+		"U+0000":         {adapter.Password{Hash: "h", State: "secret\x00"}, "U+0000"},
+		"both too long":  {adapter.Password{Hash: strings.Repeat("h", 3000), State: strings.Repeat("s", 40000)}, "40000 bytes"},
+		"a UTF-16 half":  {adapter.Password{Hash: "\xed\xa0\x80"}, "UTF-8"},
+		"all of Unicode": {adapter.Password{Hash: "a\u0301 日本 \U0001F511\u202e \t\n"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.p.Check()
+			if c.want == "" {
+				if err != nil {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("got %v, want an error with %q and without the text", err, c.want)
+			}
+		})
+	}
+}
+
 type wrongCapability struct{ sessionsOnly }
 
 func (wrongCapability) DeleteVerificationTokens(context.Context, string) error { return nil }
