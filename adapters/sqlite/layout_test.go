@@ -42,15 +42,21 @@ func sites() map[string]site {
 		Columns: map[string]string{"user.id": "ID", "user.emailVerified": "email verified", "account.userId": "user_id", "account.provider": "issuer",
 			"account.providerAccountId": "sub", "session.sessionToken": "token", "session.expires": "until", "session.userId": "user_id",
 			"authenticator.userId": "user_id", "authenticator.credentialID": "id", "authenticator.counter": "uses"}}
+	drizzle := fmt.Sprintf(`
+		INSERT INTO "user" (id, name, email) VALUES ('ck1', 'Ada', 'ada@example.com');
+		INSERT INTO "account" ("userId", type, provider, "providerAccountId") VALUES ('ck1', 'oidc', 'p', '1');
+		INSERT INTO "session" ("sessionToken", "userId", expires) VALUES ('theirs', 'ck1', %d);`, adaExpires.UnixMilli())
+	strict := strings.NewReplacer("\n);", "\n) STRICT, WITHOUT ROWID;").Replace(sqlitetest.DrizzleTables)
+	computed := strings.NewReplacer("`email` text,", "`email` text, `domain` text NOT NULL AS (substr(email, instr(email, '@') + 1)) STORED, `lower` text AS (lower(email)),",
+		"`expires` integer NOT NULL,\n\tFOREIGN", "`expires` integer NOT NULL, `over` integer NOT NULL AS (expires < 1), `note` text NOT NULL DEFAULT 'x',\n\tFOREIGN").Replace(sqlitetest.DrizzleTables)
 	return map[string]site{
+		"Drizzle, strict tables without rowid": {layout: sqlite.Drizzle(), tables: strict, step: time.Millisecond, person: drizzle},
+		"Drizzle, computed columns":            {layout: sqlite.Drizzle(), tables: computed, step: time.Millisecond, person: drizzle},
 		"Prisma": {layout: sqlite.Prisma(), tables: sqlitetest.PrismaTables, step: time.Millisecond, person: fmt.Sprintf(`
 			INSERT INTO "User" (id, name, email, "updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', 1);
 			INSERT INTO "Account" ("userId", type, provider, "providerAccountId", "updatedAt") VALUES ('ck1', 'oidc', 'p', '1', 1);
 			INSERT INTO "Session" ("sessionToken", "userId", expires, "updatedAt") VALUES ('theirs', 'ck1', %d, 1);`, adaExpires.UnixMilli())},
-		"Drizzle": {layout: sqlite.Drizzle(), tables: sqlitetest.DrizzleTables, step: time.Millisecond, person: fmt.Sprintf(`
-			INSERT INTO "user" (id, name, email) VALUES ('ck1', 'Ada', 'ada@example.com');
-			INSERT INTO "account" ("userId", type, provider, "providerAccountId") VALUES ('ck1', 'oidc', 'p', '1');
-			INSERT INTO "session" VALUES ('theirs', 'ck1', %d);`, adaExpires.UnixMilli())},
+		"Drizzle": {layout: sqlite.Drizzle(), tables: sqlitetest.DrizzleTables, step: time.Millisecond, person: drizzle},
 		"create-t3-app": {layout: t3, options: []sqlite.Option{sqlite.WithPrefix("p1_")}, tables: "t3.sql", step: time.Second, noKeys: true, person: fmt.Sprintf(`
 			INSERT INTO p1_user VALUES ('ck1', 'Ada', 'ada@example.com', %d, NULL);
 			INSERT INTO p1_account ("userId", type, provider, "providerAccountId") VALUES ('ck1', 'oidc', 'p', '1');
@@ -254,6 +260,8 @@ func TestInstantsOfOthers(t *testing.T) {
 	milliseconds, text := t3, t3
 	milliseconds.layout.Instants, text.layout.Instants = sqlite.Milliseconds, sqlite.Text
 	drizzle := sites()["Drizzle"]
+	strictSeconds := sites()["Drizzle, strict tables without rowid"]
+	strictSeconds.person = strings.ReplaceAll(strictSeconds.person, fmt.Sprint(adaExpires.UnixMilli()), fmt.Sprint(adaExpires.Unix()))
 	drizzleSeconds := drizzle
 	drizzleSeconds.layout.Instants = sqlite.Seconds
 	for name, c := range map[string]struct {
@@ -266,6 +274,8 @@ func TestInstantsOfOthers(t *testing.T) {
 		"milliseconds read as seconds": {drizzleSeconds, false, ""},
 		"a text among seconds":         {t3, false, `UPDATE p1_user SET emailVerified = CURRENT_TIMESTAMP`},
 		"a text among milliseconds":    {drizzle, false, `UPDATE "user" SET emailVerified = CURRENT_TIMESTAMP`},
+		"seconds in strict tables":     {strictSeconds, false, ""},
+		"the same, adopted":            {strictSeconds, true, ""},
 		"a fraction":                   {drizzle, false, `UPDATE "user" SET emailVerified = 1764000000000.5`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,8 +59,8 @@ type found struct {
 	indexes   []foundIndex
 }
 
-// ours reports whether this package has made the table: it makes STRICT tables.
-func (f found) ours() bool { return strictTable.MatchString(f.sql) }
+// strict reports whether the table is STRICT.
+func (f found) strict() bool { return strictTable.MatchString(f.sql) }
 
 var strictTable = regexp.MustCompile(`(?i)\)[^)]*\bSTRICT\b[^)]*$`)
 

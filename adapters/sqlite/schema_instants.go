@@ -18,11 +18,17 @@ const (
 	leastMillis = 100_000_000_000
 )
 
-// compareInstants looks at instants in tables that this package has not made: the
-// declared type does not say how they are stored, and a wrong guess ends every session.
+// compareInstants looks at instants in tables that this package has not made, which are
+// STRICT beside a version: the declared type does not say how they are stored, and a
+// wrong guess ends every session.
 func (a *Adapter) compareInstants(ctx context.Context, c *comparison, all []found) error {
+	version, err := a.look(ctx, "gatehouse_schema")
+	if err != nil {
+		return err
+	}
+	ours := version.kind != "" && !a.foreign
 	for i, t := range a.schema.tables {
-		if all[i].kind == "" || all[i].ours() {
+		if all[i].kind == "" || ours && all[i].strict() {
 			continue
 		}
 		for _, col := range t.columns {
