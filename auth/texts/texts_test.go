@@ -1,0 +1,165 @@
+package texts_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/texts"
+)
+
+// TestShippedTextsAreWhole: each language has every sentence, with the values of
+// the English one, and its plural forms are those that it needs.
+func TestShippedTextsAreWhole(t *testing.T) {
+	english := texts.English()
+	values := map[string][]string{}
+	for name, sentence := range english.Sentences() {
+		values[name] = valuesOf(*sentence)
+	}
+	for _, l := range texts.All() {
+		t.Run(l.Language, func(t *testing.T) {
+			full, err := l.Complete()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if full != l {
+				t.Error("some sentences are missing")
+			}
+			for name, sentence := range l.Sentences() {
+				if i := strings.LastIndexByte(name, '.'); slices.Contains([]string{"Zero", "One", "Two", "Few", "Many"}, name[i+1:]) {
+					continue // a form may spell its number, or be empty
+				}
+				if *sentence == "" {
+					t.Errorf("%s is empty", name)
+				}
+				if got := valuesOf(*sentence); !slices.Equal(got, values[name]) {
+					t.Errorf("%s has the values %q, want %q", name, got, values[name])
+				}
+				if l.Language != "en" && *sentence == *sentenceOf(&english, name) && strings.Contains(*sentence, " ") {
+					t.Errorf("%s is in English", name)
+				}
+			}
+		})
+	}
+}
+
+// valuesOf returns the values of a sentence, sorted.
+func valuesOf(sentence string) []string {
+	found := []string{}
+	for _, part := range strings.Split(sentence, "{")[1:] {
+		name, _, _ := strings.Cut(part, "}")
+		found = append(found, name)
+	}
+	slices.Sort(found)
+	return found
+}
+
+func sentenceOf(t *texts.Texts, wanted string) *string {
+	for name, sentence := range t.Sentences() {
+		if name == wanted {
+			return sentence
+		}
+	}
+	return nil
+}
+
+func TestComplete(t *testing.T) {
+	own, err := texts.Texts{Language: "en", SignOut: texts.SignOut{Button: "Log off"}}.Complete()
+	if err != nil || own.SignOut.Button != "Log off" || own.SignOut.Title != texts.English().SignOut.Title {
+		t.Errorf("got %+v, %v", own.SignOut, err)
+	}
+	danish, err := texts.Texts{Language: "da", Refused: texts.Refused{Wait: texts.Span{
+		Hours: texts.Plural{Other: "om {n} t"},
+	}}}.Complete()
+	if err != nil || danish.Span(danish.Refused.Wait, time.Hour) != "om 1 t" || danish.SignOut.Button != "Sign out" {
+		t.Errorf("got %q, %v", danish.Span(danish.Refused.Wait, time.Hour), err)
+	}
+	for want, bad := range map[string]texts.Texts{
+		`Language is "", want a BCP 47 tag`:                             {},
+		`Language is "englisch!", want a BCP 47 tag`:                    {Language: "englisch!"},
+		"SignIn.Title has the value {sight}, want one of":               {Language: "en", SignIn: texts.SignIn{Title: "To {sight}"}},
+		"Password.TooLong.One has the value {m}, want one of [\"{n}\"]": {Language: "en", Password: texts.Password{TooLong: texts.Plural{One: "{m}", Other: "{n}"}}},
+	} {
+		if _, err := bad.Complete(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	values := map[string]string{"site": "{person} of {site}", "person": "Ada"}
+	for sentence, want := range map[string]string{
+		"": "", "plain": "plain", "To {site}.": "To {person} of {site}.", "{person}{person}": "AdaAda", "{other}": "{other}", "open {person": "open {person", "a } b {person}": "a } b Ada",
+	} {
+		if got := texts.Fill(sentence, values); got != want {
+			t.Errorf("%q: got %q, want %q", sentence, got, want)
+		}
+	}
+}
+
+func TestPluralForms(t *testing.T) {
+	p := texts.Plural{Zero: "zero", One: "one", Two: "two", Few: "few {n}", Many: "many {n}", Other: "other {n}"}
+	for language, want := range map[string]string{
+		"en": "other 0, one, other 2, other 3, other 11, other 100", "fr": "one, one, other 2, other 3, other 11, other 100",
+		"ja": "other 0, other 1, other 2, other 3, other 11, other 100", "ar": "zero, one, two, few 3, many 11, other 100",
+		"pt-BR": "one, one, other 2, other 3, other 11, other 100",
+	} {
+		l, got := texts.Texts{Language: language}, []string{}
+		for _, n := range []int{0, 1, 2, 3, 11, 100} {
+			got = append(got, l.Number(p, n))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: got %q, want %s", language, got, want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	e := texts.English()
+	for d, want := range map[time.Duration]string{
+		time.Second: "1 second.", 90 * time.Second: "90 seconds.", time.Minute: "1 minute.", 10 * time.Minute: "10 minutes.",
+		time.Hour: "1 hour.", 90 * time.Minute: "90 minutes.", 24 * time.Hour: "24 hours.", 500 * time.Millisecond: "0 seconds.",
+	} {
+		if got := e.Span(e.Refused.Wait, d); got != "You can try again in "+want {
+			t.Errorf("%v: got %q", d, got)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	languages := []string{"en", "de", "fr", "zh", "pt-BR", "ar"}
+	for header, want := range map[string]string{
+		"": "en", "de": "de", "DE-at": "de", "da, de;q=0.5, en;q=0.1": "de", "en;q=0.2,fr;q=0.9,de;q=0.3": "fr", "zh-Hant-TW": "zh",
+		"pt": "pt-BR", "pt-PT,en;q=0.5": "pt-BR", "*": "en", "de;q=0": "en", "de;q=0, fr": "fr", "de;q=2": "en", "de;q=NaN, fr;q=0.1": "fr",
+		"de;level=1": "en", ";;;": "en", ",": "en", "-": "en", "de--": "de", "ar-EG": "ar", "\x00\xff": "en", "en-GB, de": "en",
+		strings.Repeat("de,", 400): "en", strings.Repeat("-", 900): "en", "xx-" + strings.Repeat("a-", 300): "en",
+	} {
+		if got := languages[texts.Choose([]string{header}, languages)]; got != want {
+			t.Errorf("%.40q: got %s, want %s", header, got, want)
+		}
+	}
+	if got := texts.Choose([]string{"da", "fr;q=0.1"}, languages); languages[got] != "fr" {
+		t.Errorf("two lines: got %s", languages[got])
+	}
+	if got := texts.Choose(nil, languages); got != 0 {
+		t.Errorf("no header: got %d", got)
+	}
+}
+
+func FuzzChoose(f *testing.F) {
+	f.Add("de-AT,de;q=0.9,en;q=0.8")
+	f.Fuzz(func(t *testing.T, header string) {
+		if got := texts.Choose([]string{header}, []string{"en", "de"}); got != 0 && got != 1 {
+			t.Errorf("got %d", got)
+		}
+	})
+}
+
+func TestRightToLeft(t *testing.T) {
+	for language, want := range map[string]bool{"ar": true, "he-IL": true, "fa": true, "ur": true, "en": false, "zh": false, "az-Arab": true} {
+		if l := (texts.Texts{Language: language}); l.RightToLeft() != want {
+			t.Errorf("%s: got %v", language, !want)
+		}
+	}
+}
