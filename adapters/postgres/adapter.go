@@ -47,6 +47,7 @@ var (
 	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
 	_ adapter.TokenEdits           = (*Adapter)(nil)
 	_ adapter.EmailRequirer        = (*Adapter)(nil)
+	_ adapter.Passwords            = (*Adapter)(nil)
 )
 
 // New returns an adapter on db, which the caller closes. New does not touch the

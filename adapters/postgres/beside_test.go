@@ -169,7 +169,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 func TestLeastRights(t *testing.T) {
 	t.Parallel()
 	_, pool, schema := wirings[0].newStore(t)
-	tables := []string{"users", "accounts", "sessions", "verification_token", "authenticators"}
+	tables := []string{"users", "accounts", "sessions", "verification_token", "authenticators", "passwords"}
 	role := newRole(t, pool, schema)
 	execSQL(t, pool, `REVOKE ALL ON ALL TABLES IN SCHEMA `+schema+` FROM `+role)
 	for _, table := range tables {

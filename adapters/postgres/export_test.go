@@ -15,15 +15,17 @@ func (a *Adapter) NextVersion() *Adapter {
 	next.tables = slices.Clone(next.tables)
 	next.tables[0].columns = append(slices.Clone(next.tables[0].columns), column{name: "locale", typ: "text", null: true, added: true})
 	next.tables[0].indexes = append(slices.Clone(next.tables[0].indexes), index{"users_locale_idx", false, []string{"locale"}})
-	files := fstest.MapFS{"schema/0002_locale.sql": {Data: []byte(`
+	files := fstest.MapFS{"schema/0003_locale.sql": {Data: []byte(`
 		ALTER TABLE "users" ADD COLUMN locale text;
 		CREATE INDEX "users_locale_idx" ON "users" (locale);
-		UPDATE "gatehouse_schema" SET version = 2;`)}}
-	first, err := fs.ReadFile(schemaFiles, "schema/0001_tables.sql")
-	if err != nil {
-		panic(err)
+		UPDATE "gatehouse_schema" SET version = 3;`)}}
+	for _, name := range []string{"schema/0001_tables.sql", "schema/0002_passwords.sql"} {
+		before, err := fs.ReadFile(schemaFiles, name)
+		if err != nil {
+			panic(err)
+		}
+		files[name] = &fstest.MapFile{Data: before}
 	}
-	files["schema/0001_tables.sql"] = &fstest.MapFile{Data: first}
 	next.files = files
 	return a.with(&next)
 }

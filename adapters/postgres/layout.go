@@ -8,10 +8,10 @@ import (
 )
 
 // Layout names the tables and columns of a site. An empty name means the name of
-// @auth/pg-adapter: users, accounts, sessions, verification_token, authenticators.
-// WithPrefix puts its prefix before every name.
+// @auth/pg-adapter: users, accounts, sessions, verification_token, authenticators; that of the passwords is
+// passwords, which no product makes. WithPrefix puts its prefix before every name.
 type Layout struct {
-	Users, Accounts, Sessions, VerificationTokens, Authenticators string
+	Users, Accounts, Sessions, VerificationTokens, Authenticators, Passwords string
 
 	// Columns has the columns with other names. A key is the default table, a dot
 	// and the default column: {"users.emailVerified": "email_verified"}.
@@ -63,7 +63,7 @@ func WithLayout(layout Layout) Option {
 // tableNames returns the name of each table by its default name.
 func (l Layout) tableNames() map[string]string {
 	given := map[string]string{"users": l.Users, "accounts": l.Accounts, "sessions": l.Sessions,
-		"verification_token": l.VerificationTokens, "authenticators": l.Authenticators}
+		"verification_token": l.VerificationTokens, "authenticators": l.Authenticators, "passwords": l.Passwords}
 	for name, other := range given {
 		if other == "" {
 			given[name] = name

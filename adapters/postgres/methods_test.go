@@ -188,6 +188,12 @@ func callEveryMethod(t *testing.T, a adapter.Adapter) {
 	made, err = a.UpdateAuthenticatorCounter(ctx, "C+/=", 1)
 	refused(t, "UpdateAuthenticatorCounter", made, err, adapter.ErrNotFound)
 
+	passwords, has := adapter.Capability[adapter.Passwords](a)
+	if !has {
+		t.Fatal("the adapter says that it has no passwords")
+	}
+	callPasswords(t, passwords, ada.ID)
+
 	same(t, "DeleteUser", must(a.DeleteUser(ctx, ada.ID))(t), *ada)
 	both, err := a.GetSessionAndUser(ctx, "tok")
 	absent(t, "GetSessionAndUser after DeleteUser", both, err)
@@ -195,6 +201,8 @@ func callEveryMethod(t *testing.T, a adapter.Adapter) {
 	absent(t, "GetAccount after DeleteUser", gone, err)
 	made, err = a.GetAuthenticator(ctx, "c-_")
 	absent(t, "GetAuthenticator after DeleteUser", made, err)
+	password, err := passwords.GetPassword(ctx, ada.ID)
+	absent(t, "GetPassword after DeleteUser", password, err)
 	got, err = a.DeleteUser(ctx, ada.ID)
 	absent(t, "DeleteUser again", got, err)
 	same(t, "GetUser", must(a.GetUser(ctx, bob.ID))(t), adapter.User{ID: bob.ID})

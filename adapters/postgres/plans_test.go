@@ -129,6 +129,21 @@ var calls = []call{
 	{"CreateAuthenticator", func(ctx context.Context, a *postgres.Adapter, n int, id string) error {
 		return there(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: fmt.Sprint("new", n), UserID: id}))
 	}},
+	{"CreateUserWithPassword", func(ctx context.Context, a *postgres.Adapter, _ int, _ string) error {
+		return there(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))
+	}},
+	{"GetPassword", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return there(a.GetPassword(ctx, id))
+	}},
+	{"SetPassword", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return there(a.SetPassword(ctx, adapter.Password{UserID: id, Hash: "h", State: "s"}))
+	}},
+	{"SwapPassword", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return there(a.SwapPassword(ctx, adapter.Password{UserID: id, Hash: "h", State: "s"}, adapter.Password{Hash: "i"}))
+	}},
+	{"DeletePassword", func(ctx context.Context, a *postgres.Adapter, _ int, id string) error {
+		return there(a.DeletePassword(ctx, id, true))
+	}},
 	{"UnlinkAccount", func(ctx context.Context, a *postgres.Adapter, n int, _ string) error {
 		return there(a.UnlinkAccount(ctx, adapter.AccountKey{Provider: "new", ProviderAccountID: fmt.Sprint(n)}))
 	}},
@@ -295,6 +310,7 @@ func fillRecords(t *testing.T, pool *pgxpool.Pool, w wiring, schema string, reco
 		`INSERT INTO {s}.verification_token (identifier, expires, token) SELECT n, {expires}, n FROM {numbers}`,
 		`INSERT INTO {s}.authenticators ("credentialID", "userId", "providerAccountId", "credentialPublicKey", counter, "credentialDeviceType", "credentialBackedUp")
 			SELECT n, {id}, n, 'key', 0, 'singleDevice', false FROM {numbers}`,
+		`INSERT INTO {s}.passwords ("userId", hash, state) SELECT {id}, 'h', '' FROM {numbers}`,
 	} {
 		execSQL(t, pool, strings.NewReplacer("{s}", schema, "{id}", id, "{numbers}", fmt.Sprintf("generate_series(1, %d) AS n", records),
 			"{expires}", `CASE WHEN n % 20 = 19 THEN '2020-01-01'::timestamptz + n * interval '1 s' ELSE now() + interval '1 day' END`).Replace(sql))
@@ -302,7 +318,7 @@ func fillRecords(t *testing.T, pool *pgxpool.Pool, w wiring, schema string, reco
 	if w.authJS {
 		execSQL(t, pool, fmt.Sprintf(`ALTER SEQUENCE %s.users_id_seq RESTART WITH %d`, schema, records+1))
 	}
-	for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators"} {
+	for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators", "passwords"} {
 		execSQL(t, pool, `ANALYZE `+schema+`.`+table)
 	}
 }

@@ -43,7 +43,7 @@ func TestRefusalsOfTheSite(t *testing.T) {
 				CREATE SEQUENCE tries; INSERT INTO profiles VALUES ('same')`, pgx.QueryExecModeSimpleProtocol)
 			ctx := t.Context()
 			ada := must(a.CreateUser(ctx, adapter.User{Email: adaEmail}))(t)
-			for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators"} {
+			for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators", "passwords"} {
 				withTrigger(t, schema, table, "INSERT OR UPDATE", body)
 				_, err1 := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})
 				_, err2 := a.UpdateUser(ctx, adapter.UserUpdate{ID: ada.ID, Name: adapter.To(new("x"))})
@@ -52,8 +52,10 @@ func TestRefusalsOfTheSite(t *testing.T) {
 				_, err5 := a.CreateSession(ctx, adapter.Session{SessionToken: table, UserID: ada.ID, Expires: time.Now()})
 				_, err6 := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: table, Token: "t", Expires: time.Now()})
 				_, err7 := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: table, UserID: ada.ID})
+				_, err8 := a.SetPassword(ctx, adapter.Password{UserID: ada.ID, Hash: "h"})
+				_, err9 := a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"})
 				failed := 0
-				for i, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
+				for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9} {
 					if err != nil {
 						failed++
 					}
@@ -64,7 +66,7 @@ func TestRefusalsOfTheSite(t *testing.T) {
 				if failed == 0 {
 					t.Errorf("the trigger on %s refused nothing", table)
 				}
-				execSQL(t, pool, fmt.Sprintf(`DROP FUNCTION %s.own CASCADE; TRUNCATE %[1]s.accounts, %[1]s.sessions, %[1]s.verification_token, %[1]s.authenticators;
+				execSQL(t, pool, fmt.Sprintf(`DROP FUNCTION %s.own CASCADE; TRUNCATE %[1]s.accounts, %[1]s.sessions, %[1]s.verification_token, %[1]s.authenticators, %[1]s.passwords;
 					DELETE FROM %[1]s.users WHERE email IS DISTINCT FROM '%s'`, schema, adaEmail), pgx.QueryExecModeSimpleProtocol)
 			}
 		})
@@ -83,26 +85,44 @@ func TestSilentRefusals(t *testing.T) {
 		must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: ada.ID, Expires: now}))(t)
 		must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "t", Expires: now}))(t)
 		must(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: ada.ID, Counter: 7}))(t)
+		must(a.SetPassword(ctx, adapter.Password{UserID: ada.ID, Hash: "h"}))(t)
 		execSQL(t, pool, `CREATE FUNCTION `+prefix+`never() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`)
-		tables := []string{"authenticators", "verification_token", "sessions", "accounts", "users"}
+		tables := []string{"passwords", "authenticators", "verification_token", "sessions", "accounts", "users"}
 		for i, table := range tables {
 			on := fmt.Sprintf(`%s%s FOR EACH ROW EXECUTE FUNCTION %[1]snever()`, prefix, table)
 			execSQL(t, pool, `CREATE TRIGGER never BEFORE INSERT OR UPDATE OR DELETE ON `+on)
 			calls := map[string]func() error{
-				"CreateAuthenticator": func() error {
-					_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "d", UserID: ada.ID})
+				"SetPassword": func() error {
+					_, err := a.SetPassword(ctx, adapter.Password{UserID: ada.ID, Hash: "i"})
 					return err
 				},
-				"UpdateAuthenticatorCounter": func() error { _, err := a.UpdateAuthenticatorCounter(ctx, "c", 8); return err },
-				"TouchAuthenticator":         func() error { _, err := a.TouchAuthenticator(ctx, "c", 7, 8, now); return err },
-				"RenameAuthenticator":        func() error { _, err := a.RenameAuthenticator(ctx, ada.ID, "c", "n"); return err },
-				"DeleteAuthenticator":        func() error { _, err := a.DeleteAuthenticator(ctx, ada.ID, "c", false); return err },
-				"sign-up with a passkey": func() error {
-					_, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "2"}, &adapter.Authenticator{CredentialID: "d"})
+				"SwapPassword": func() error {
+					_, err := a.SwapPassword(ctx, adapter.Password{UserID: ada.ID, Hash: "h"}, adapter.Password{Hash: "i"})
+					return err
+				},
+				"DeletePassword": func() error { _, err := a.DeletePassword(ctx, ada.ID, false); return err },
+				"sign-up with a password": func() error {
+					_, err := a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, adapter.Password{Hash: "h"})
 					return err
 				},
 			}
 			if i >= 1 {
+				calls = map[string]func() error{
+					"CreateAuthenticator": func() error {
+						_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "d", UserID: ada.ID})
+						return err
+					},
+					"UpdateAuthenticatorCounter": func() error { _, err := a.UpdateAuthenticatorCounter(ctx, "c", 8); return err },
+					"TouchAuthenticator":         func() error { _, err := a.TouchAuthenticator(ctx, "c", 7, 8, now); return err },
+					"RenameAuthenticator":        func() error { _, err := a.RenameAuthenticator(ctx, ada.ID, "c", "n"); return err },
+					"DeleteAuthenticator":        func() error { _, err := a.DeleteAuthenticator(ctx, ada.ID, "c", false); return err },
+					"sign-up with a passkey": func() error {
+						_, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "2"}, &adapter.Authenticator{CredentialID: "d"})
+						return err
+					},
+				}
+			}
+			if i >= 2 {
 				calls = map[string]func() error{
 					"CreateVerificationToken": func() error {
 						_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "u", Expires: now})
@@ -114,7 +134,7 @@ func TestSilentRefusals(t *testing.T) {
 					},
 				}
 			}
-			if i >= 2 {
+			if i >= 3 {
 				calls = map[string]func() error{
 					"CreateSession": func() error {
 						_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "r", UserID: ada.ID, Expires: now})
@@ -128,7 +148,7 @@ func TestSilentRefusals(t *testing.T) {
 					"DeleteSessionsByUserID": func() error { _, err := a.DeleteSessionsByUserID(ctx, ada.ID, ""); return err },
 				}
 			}
-			if i >= 3 {
+			if i >= 4 {
 				calls = map[string]func() error{
 					"LinkAccount": func() error {
 						_, err := a.LinkAccount(ctx, adapter.Account{UserID: ada.ID, Provider: "p", ProviderAccountID: "2"})
@@ -148,7 +168,7 @@ func TestSilentRefusals(t *testing.T) {
 					},
 				}
 			}
-			if i >= 4 {
+			if i >= 5 {
 				calls = map[string]func() error{
 					"CreateUser": func() error { _, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}); return err },
 					"UpdateUser": func() error {

@@ -84,6 +84,10 @@ func scanAuthenticator(rows pgx.Rows) (c adapter.Authenticator, err error) {
 	return c, err
 }
 
+func scanPassword(rows pgx.Rows) (p adapter.Password, err error) {
+	return p, rows.Scan(&p.UserID, &p.Hash, &p.State)
+}
+
 // inUTC sets the time zone of t to UTC. pgx takes the zone from the process
 // or the connection. [TIME-08]
 func inUTC(t *time.Time) {

@@ -314,6 +314,7 @@ func duplicatesOf(c change) string {
 		`"provider", "providerAccountId"`: `format('accounts of provider %L with the id %L', provider, "providerAccountId")`,
 		`"sessionToken"`:                  `format('sessions with one token: id %s', string_agg(to_jsonb(t) ->> 'id', ', ' ORDER BY to_jsonb(t) ->> 'id'))`,
 		`"identifier", "token"`:           `format('verification tokens of %L', identifier)`,
+		`"userId"`:                        `format('passwords of the user %L', "userId")`,
 		`"credentialID"`:                  `format('authenticators with the id %L', "credentialID")`,
 	}[key]
 	return fmt.Sprintf(`SELECT %s FROM %s AS t WHERE %s IS NOT NULL GROUP BY %s HAVING count(*) > 1 ORDER BY 1 LIMIT 10`,

@@ -75,7 +75,7 @@ func (c *comparison) refuseBeside(n names) {
 	better := false
 	fields := map[string]*string{"users": &layout.Users, "accounts": &layout.Accounts, "sessions": &layout.Sessions,
 		"verification_token": &layout.VerificationTokens, "authenticators": &layout.Authenticators}
-	for i, t := range currentSchema.tables {
+	for i, t := range currentSchema.tables[:len(c.there)] {
 		if c.there[i] && slices.Contains(c.there, false) {
 			*fields[t.name] = t.name
 		}

@@ -16,8 +16,9 @@ type comparison struct {
 	foreign bool // the layout is of others
 	ids     idKind
 	shape   *shape
-	there   []bool  // which tables of the schema exist
-	beside  []found // tables that look like those of another library
+	there   []bool           // which tables of the schema exist, without that of passwords
+	absent  map[string]error // why the site lacks a table that it may lack
+	beside  []found          // tables that look like those of another library
 	changes []change
 	refused []string // what EnsureSchema can't change, and what to do
 	denied  []string // changes that the role of the connection may not make
@@ -78,7 +79,7 @@ func (c *comparison) change(kind changeKind, table, sql, why string, args ...any
 // compare compares the found tables, which are in the order of the schema's
 // tables, with the schema.
 func (s *schema) compare(n names, all []found) comparison {
-	c := comparison{ids: idKinds["text"], foreign: n.foreign}
+	c := comparison{ids: idKinds["text"], foreign: n.foreign, absent: map[string]error{}}
 	if encoding := all[0].Encoding; encoding != "UTF8" && encoding != "SQL_ASCII" { // SQL_ASCII stores every byte unchanged
 		c.refuse("the database has the encoding %s, which can't hold every text: make one WITH ENCODING 'UTF8'", encoding)
 		return c
@@ -91,12 +92,14 @@ func (s *schema) compare(n names, all []found) comparison {
 		c.refuse("the role may not use the schema %[1]s, which has the tables: GRANT USAGE ON SCHEMA %[1]s TO %[2]s", all[0].Hiding, quote(all[0].Role))
 		return c
 	}
-	for _, f := range all {
-		c.there = append(c.there, f.Exists)
+	for i, f := range all {
+		if s.tables[i].name != "passwords" { // an earlier version did not make it
+			c.there = append(c.there, f.Exists)
+		}
 	}
 	c.beside = n.beside(all)
 	some := slices.ContainsFunc(all, func(f found) bool { return f.Exists })
-	if len(c.beside) > 0 && slices.ContainsFunc(all, func(f found) bool { return !f.Exists }) {
+	if len(c.beside) > 0 && slices.Contains(c.there, false) {
 		c.refuseBeside(n)
 		return c
 	}
@@ -116,15 +119,8 @@ func (s *schema) compare(n names, all []found) comparison {
 		t := comparedTable{comparison: &c, table: t, found: all[i], names: n, sql: n.table(t.name), id: id,
 			lines: schemaLines{product: n.layout.product, table: n.bare(t.name)}}
 		switch {
-		case !t.Exists && n.foreign && t.name == "authenticators":
-			t.create()
-			t.compareIndexes(t.indexes[1:])
-			t.compareOwner()
-			for i := range c.changes {
-				if c.changes[i].table == t.sql {
-					c.changes[i].better = true
-				}
-			}
+		case n.foreign && (!t.Exists || t.name == "passwords") && t.spare:
+			t.compareSpare()
 			continue
 		case !t.Exists && n.foreign:
 			c.refuse("the table %s of the layout is missing", t.sql)
@@ -146,7 +142,7 @@ func (s *schema) compare(n names, all []found) comparison {
 			c.denied = append(c.denied, fmt.Sprintf("%s belongs to %s: run the statements that SchemaChanges returns as that role", t.sql, t.Owner))
 		}
 	}
-	c.shape = s.shapeOf(n, all, c.ids)
+	c.shape = s.shapeOf(n, all, c)
 	return c
 }
 
@@ -160,6 +156,34 @@ type comparedTable struct {
 	lines schemaLines
 	sql   string      // its name in SQL form
 	id    foundColumn // the column users.id
+}
+
+// compareSpare compares a table that a site of others may lack. Until the table is there and
+// fits, the adapter does without it. The name may be that of a table of the application.
+func (t *comparedTable) compareSpare() {
+	site := t.comparison
+	of := comparison{ids: t.ids, foreign: true}
+	t.comparison = &of
+	switch {
+	case !t.Exists:
+		t.create(t.ownerKey(t.names.index(t.name, t.name+"_userId_fkey")))
+		t.changes[0].lines = t.lines.newTable(t)
+		t.compareIndexes(t.indexes[1:])
+	case t.usable():
+		t.compareColumns()
+		t.compareIndexes(t.indexes)
+		t.compareOwner()
+	}
+	if err := of.err(); err != nil {
+		site.absent[t.name] = err
+	}
+	for _, change := range of.changes {
+		if len(of.refused) > 0 {
+			return
+		}
+		change.better = true
+		site.changes = append(site.changes, change)
+	}
 }
 
 // usable reports whether the name belongs to a table that the role of the
@@ -181,8 +205,8 @@ func (t *comparedTable) usable() bool {
 }
 
 // create adds the statements that make a table that is missing while others
-// exist.
-func (t *comparedTable) create() {
+// exist, with further constraints.
+func (t *comparedTable) create(constraints ...string) {
 	var columns []string
 	for _, col := range t.columns {
 		definition := col.others
@@ -195,6 +219,7 @@ func (t *comparedTable) create() {
 		columns = append(columns, quote(t.names.column(t.name, col.name))+" "+definition)
 	}
 	columns = append(columns, fmt.Sprintf("PRIMARY KEY (%s)", quoteAll(t.keyColumns(t.indexes[0]))))
+	columns = append(columns, constraints...)
 	t.change(quick, t.sql, fmt.Sprintf("CREATE TABLE %s (%s)", t.sql, strings.Join(columns, ", ")), "the table %s is missing", t.sql)
 }
 

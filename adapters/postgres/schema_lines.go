@@ -49,6 +49,36 @@ func (l schemaLines) column(col column, name string) string {
 	return ""
 }
 
+// newTable returns the lines of the table of passwords, which no product makes.
+func (l schemaLines) newTable(t *comparedTable) string {
+	if t.name != "passwords" {
+		return ""
+	}
+	name := func(column string) string { return t.names.column(t.name, column) }
+	var lines string
+	switch l.product {
+	case "prisma":
+		lines = `schema.prisma, model {users}: {passwords} {passwords}?
+schema.prisma, a new model:
+model {passwords} {
+  {userId} String @id
+  {hash} String
+  {state} String
+  user {users} @relation(fields: [{userId}], references: [{id}], onDelete: Cascade, onUpdate: NoAction)
+}`
+	case "drizzle":
+		lines = `Drizzle, a new table:
+export const passwords = pgTable("{passwords}", {
+  userId: text("{userId}").primaryKey().references(() => users.id, { onDelete: "cascade" }),
+  hash: text("{hash}").notNull(),
+  state: text("{state}").notNull(),
+})`
+	}
+	lines = strings.NewReplacer("{passwords}", l.table, "{users}", t.names.bare("users"), "{id}", t.names.column("users", "id"),
+		"{userId}", name("userId"), "{hash}", name("hash"), "{state}", name("state")).Replace(lines)
+	return strings.ReplaceAll(lines, "\n", "\n-- ")
+}
+
 // index returns the line of an index.
 func (l schemaLines) index(ix index, name string) string {
 	switch l.product {

@@ -25,6 +25,7 @@ type table struct {
 	columns []column
 	indexes []index
 	owned   bool // "userId" references users, and a deleted user takes the rows along
+	spare   bool // a site of others may lack the table
 }
 
 // column is a column that the adapter uses, or one that it makes for others.
@@ -48,7 +49,7 @@ type index struct {
 // adds columns with added, indexes, and an SQL file that makes the same
 // changes.
 var currentSchema = &schema{
-	version: 1,
+	version: 2,
 	lease:   10 * time.Second,
 	files:   schemaFiles,
 	tables: []table{{
@@ -110,7 +111,7 @@ var currentSchema = &schema{
 			{"verification_token_sweep_idx", false, []string{"expires", "identifier", "token"}},
 		},
 	}, {
-		name: "authenticators", owned: true,
+		name: "authenticators", owned: true, spare: true,
 		columns: []column{
 			{name: "credentialID", typ: "text", exact: true},
 			{name: "userId", typ: "id"},
@@ -127,6 +128,16 @@ var currentSchema = &schema{
 		indexes: []index{
 			{"authenticators_credentialID_key", true, []string{"credentialID"}},
 			{"authenticators_userId_idx", false, []string{"userId"}},
+		},
+	}, {
+		name: "passwords", owned: true, spare: true,
+		columns: []column{
+			{name: "userId", typ: "id"},
+			{name: "hash", typ: "text", exact: true},
+			{name: "state", typ: "text", exact: true},
+		},
+		indexes: []index{
+			{"passwords_pkey", true, []string{"userId"}},
 		},
 	}},
 }
@@ -175,7 +186,7 @@ func (s *schema) newDatabase(n names) (string, error) {
 // where every table is in double quotes.
 func (n names) inFile(sql string) string {
 	var pairs []string
-	for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators", versionTable} {
+	for _, table := range []string{"users", "accounts", "sessions", "verification_token", "authenticators", "passwords", versionTable} {
 		pairs = append(pairs, `"`+table+`"`, n.table(table), `"`+table+`_`, `"`+n.prefix+table+`_`)
 	}
 	return strings.NewReplacer(pairs...).Replace(sql)

@@ -200,8 +200,8 @@ func TestNextVersion(t *testing.T) {
 			if err := next.EnsureSchema(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if v := value[int](t, pool, `SELECT version FROM gatehouse_schema`); v != 2 {
-				t.Errorf("got version %d, want 2", v)
+			if v := value[int](t, pool, `SELECT version FROM gatehouse_schema`); v != 3 {
+				t.Errorf("got version %d, want 3", v)
 			}
 			shape := catalogue(t, pool)
 			for _, a := range []*postgres.Adapter{old, next} {

@@ -13,14 +13,14 @@ import (
 
 // shape is what the statements need to know about the tables as they are.
 type shape struct {
-	ids      idKind
-	tables   map[string]string   // the SQL form of the tables by their default names
-	columns  map[string]*storage // by alias and default name: s.expires
-	extras   map[string][]extra  // by alias: what the adapter writes for others
-	own      ownConstraints
-	records  map[string][]*storage // by the list of the columns of a new record
-	passkeys bool                  // there is a table of authenticators
-	styled   bool                  // the setting DateStyle of the connection is not ISO, which pgx can not read as text
+	ids     idKind
+	tables  map[string]string   // the SQL form of the tables by their default names
+	columns map[string]*storage // by alias and default name: s.expires
+	extras  map[string][]extra  // by alias: what the adapter writes for others
+	own     ownConstraints
+	records map[string][]*storage // by the list of the columns of a new record
+	absent  map[string]error      // why the site lacks a table, by its default name
+	styled  bool                  // the setting DateStyle of the connection is not ISO, which pgx can not read as text
 }
 
 // storage is where a column of the default layout is stored.
@@ -44,10 +44,10 @@ type extra struct {
 }
 
 // aliases are the aliases of the tables in the statements.
-var aliases = map[string]string{"users": "u", "accounts": "a", "sessions": "s", "verification_token": "v", "authenticators": "c"}
+var aliases = map[string]string{"users": "u", "accounts": "a", "sessions": "s", "verification_token": "v", "authenticators": "c", "passwords": "p"}
 
 var (
-	qualifiedColumn = regexp.MustCompile(`\b[uasvc]\.("\w+"|\w+)`)
+	qualifiedColumn = regexp.MustCompile(`\b[uasvcp]\.("\w+"|\w+)`)
 	inBraces        = regexp.MustCompile(`\{[^{}]+\}`)
 )
 
@@ -59,7 +59,7 @@ func (s *shape) column(written string) *storage {
 // fill replaces the names in braces and the names of columns.
 func (s *shape) fill(sql string, instant func(column string) string) string {
 	sql = strings.NewReplacer("{user}", userColumns, "{account}", accountColumns, "{session}", sessionColumns,
-		"{token}", tokenColumns, "{authenticator}", authenticatorColumns).Replace(sql)
+		"{token}", tokenColumns, "{authenticator}", authenticatorColumns, "{password}", passwordColumns).Replace(sql)
 	sql = inBraces.ReplaceAllStringFunc(sql, func(braces string) string {
 		in := braces[1 : len(braces)-1]
 		word, rest, _ := strings.Cut(in, " ")
@@ -274,14 +274,13 @@ func (f foundColumn) extra() extra {
 }
 
 // shapeOf returns the shape of tables that were compared with the schema.
-func (s *schema) shapeOf(n names, all []found, ids idKind) *shape {
-	of := &shape{ids: ids, tables: map[string]string{}, columns: map[string]*storage{}, extras: map[string][]extra{},
+func (s *schema) shapeOf(n names, all []found, c comparison) *shape {
+	of := &shape{ids: c.ids, absent: c.absent, tables: map[string]string{}, columns: map[string]*storage{}, extras: map[string][]extra{},
 		records: map[string][]*storage{}, own: ownConstraints{}}
 	for i, t := range s.tables {
 		alias := aliases[t.name]
 		of.tables[t.name] = n.table(t.name)
 		of.own.add(all[i])
-		of.passkeys = all[i].Exists // the last table
 		used := map[string]bool{}
 		for _, col := range t.columns {
 			own := n.column(t.name, col.name)
@@ -303,7 +302,7 @@ func (s *schema) shapeOf(n names, all []found, ids idKind) *shape {
 			}
 		}
 	}
-	for _, columns := range []string{newUser, newAccount, newSession, newToken, newAuthenticator} {
+	for _, columns := range []string{newUser, newAccount, newSession, newToken, newAuthenticator, newPassword} {
 		of.records[columns] = of.record(columns)
 	}
 	return of
@@ -336,11 +335,25 @@ func (a *Adapter) RequiresEmail() bool {
 	return a.names.layout.EmailRequired
 }
 
-// Missing lists the methods that need the table of authenticators, if CheckSchema or
-// EnsureSchema has found that the site has none.
-func (a *Adapter) Missing() []string {
-	if sql := a.ready.Load(); sql != nil && sql.getAuthenticator == "" {
-		return []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"}
+// needing are the methods that need a table which a site of others may lack.
+var needing = []struct {
+	table   string
+	methods []string
+}{
+	{"authenticators", []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"}},
+	{"passwords", []string{"CreateUserWithPassword", "GetPassword", "SetPassword", "SwapPassword", "DeletePassword"}},
+}
+
+// Missing lists the methods that need a table which the site lacks, of authenticators or
+// of passwords. With a layout of others it lists those of [adapter.Passwords] until
+// CheckSchema or EnsureSchema has found the table: call one of them before auth.New.
+func (a *Adapter) Missing() (methods []string) {
+	sql := a.ready.Load()
+	for _, need := range needing {
+		unknown := sql == nil && a.names.foreign && need.table == "passwords"
+		if unknown || sql != nil && sql.absent[need.table] != nil {
+			methods = append(methods, need.methods...)
+		}
 	}
-	return nil
+	return methods
 }

@@ -14,8 +14,8 @@ import (
 // instant, or an argument for one, is in braces: {s.expires}, {$2 s.expires}.
 //
 // A statement that stores a unique key returns no row if another record has the
-// key. touchAuthenticator and deleteAuthenticator return a row of nulls if they
-// refuse.
+// key. touchAuthenticator, deleteAuthenticator and deletePassword return a row of nulls
+// if they refuse.
 type statements struct {
 	*shape
 	styled *statements // the same for a connection whose DateStyle is not ISO
@@ -64,6 +64,13 @@ type statements struct {
 	takeTurnForUser            string
 	deleteAuthenticator        string
 
+	createUserWithPassword string
+	getPassword            string
+	getPasswordAt          string
+	setPassword            string
+	swapPassword           string
+	deletePassword         string
+
 	sweepSessions           string
 	sweepVerificationTokens string
 }
@@ -84,6 +91,8 @@ const (
 		c."credentialPublicKey"::text, c.counter::bigint, c."credentialBackedUp", c."credentialDeviceType"::text, c.transports::text,
 		c.name::text, {c.created}, {c."lastUsed"}`
 
+	passwordColumns = `p."userId"::text, p.hash::text, p.state::text`
+
 	noAuthenticator = `NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`
 )
 
@@ -100,6 +109,7 @@ const (
 	newToken         = `v.identifier, v.token, v.expires`
 	newAuthenticator = `c."credentialID", c."providerAccountId", c."credentialPublicKey", c.counter, c."credentialBackedUp",
 		c."credentialDeviceType", c.transports, c.name, c.created, c."lastUsed"`
+	newPassword = `p.hash, p.state`
 )
 
 // A row may hold an instant that time.Time can't hold, such as infinity. A
@@ -140,6 +150,16 @@ func statementsFor(shape *shape) *statements {
 		a AS (INSERT INTO {accounts} AS a (` + into(newAccount) + `, {owner of a}) SELECT ` + values(newAccount, afterUser) + `, u.id FROM u RETURNING 1)`
 	signUpAuthenticator := `,
 		c AS (INSERT INTO {authenticators} AS c (` + into(newAuthenticator) + `, {owner of c}) SELECT ` + values(newAuthenticator, afterAccount) + `, u.id FROM u RETURNING 1)`
+	signUpPassword := `WITH u AS ({insert} RETURNING *),
+		p AS (INSERT INTO {passwords} AS p (` + into(newPassword) + `, {owner of p}) SELECT ` + values(newPassword, afterUser) + `, u.id FROM u RETURNING 1)`
+	// Another way to sign in stays. Of a table that the site lacks, there is none.
+	hasPassword, hasAuthenticator := `EXISTS (SELECT FROM {passwords} AS p WHERE p."userId" = $1::{id})`, `EXISTS (SELECT FROM {authenticators} AS c WHERE c."userId" = $1::{id})`
+	if shape.absent["passwords"] != nil {
+		hasPassword = `false`
+	}
+	if shape.absent["authenticators"] != nil {
+		hasAuthenticator = `false`
+	}
 
 	all := &statements{
 		shape: shape,
@@ -248,13 +268,32 @@ func statementsFor(shape *shape) *statements {
 				WHERE a."userId" = $1::{id} AND a.type = 'webauthn'
 				AND a."providerAccountId" IN (SELECT account FROM ending)
 				AND a."providerAccountId" NOT IN (SELECT account FROM others)),
-			allowed AS (SELECT FROM ending WHERE NOT $3::boolean OR EXISTS (SELECT FROM others)
+			allowed AS (SELECT FROM ending WHERE NOT $3::boolean OR EXISTS (SELECT FROM others) OR ` + hasPassword + `
 				OR (SELECT count(*) FROM {accounts} AS a WHERE a."userId" = $1::{id}) > (SELECT count(*) FROM connected)),
 			gone AS (DELETE FROM {authenticators} AS c USING ending WHERE c."credentialID" = ending.id
 				AND EXISTS (SELECT FROM allowed) RETURNING {authenticator}),
 			unlinked AS (DELETE FROM {accounts} AS a USING connected AS x
 				WHERE a.provider = x.provider AND a."providerAccountId" = x.account AND EXISTS (SELECT FROM allowed))
 			TABLE gone UNION ALL SELECT ` + noAuthenticator + ` FROM ending WHERE NOT EXISTS (SELECT FROM allowed)`),
+
+		createUserWithPassword: write(strings.Replace(signUpPassword, "{insert}", insertUser(afterUser+count(newPassword)), 1) + ` SELECT {user} FROM u WHERE 1 / (SELECT count(*) FROM p) = 1`),
+
+		getPassword: read(`SELECT {password} FROM {passwords} AS p JOIN {users} AS u ON u.id = p."userId" WHERE p."userId" = $1::{id}`),
+
+		getPasswordAt: read(`SELECT p."userId" FROM {passwords} AS p WHERE p."userId" = $1::{id} AND p.hash = $2::text AND p.state = $3::text`),
+
+		setPassword: write(`INSERT INTO {passwords} AS p (` + into(newPassword) + `, {owner of p}) VALUES (` + values(newPassword, 1) + `, ` + owner(newPassword) + `)
+			ON CONFLICT ({owner of p}) DO UPDATE SET {set p.hash} = excluded.{set p.hash}, {set p.state} = excluded.{set p.state}{touch p} RETURNING {password}`),
+
+		swapPassword: write(`UPDATE {passwords} AS p SET {set p.hash} = $4::text, {set p.state} = $5::text{touch p}
+			WHERE p."userId" = $1::{id} AND p.hash = $2::text AND p.state = $3::text RETURNING {password}`),
+
+		// A row of nulls means that this is the user's last credential. $2 is keepOne.
+		deletePassword: write(`WITH
+			ending AS (SELECT FROM {passwords} AS p WHERE p."userId" = $1::{id}),
+			allowed AS (SELECT FROM ending WHERE NOT $2::boolean OR ` + hasAuthenticator + ` OR EXISTS (SELECT FROM {accounts} AS a WHERE a."userId" = $1::{id})),
+			gone AS (DELETE FROM {passwords} AS p WHERE p."userId" = $1::{id} AND EXISTS (SELECT FROM allowed) RETURNING {password})
+			TABLE gone UNION ALL SELECT NULL, NULL, NULL FROM ending WHERE NOT EXISTS (SELECT FROM allowed)`),
 
 		// A sweep reads the index in order, and each batch begins where the
 		// batch before ended: while an old snapshot exists, entries of deleted
@@ -274,7 +313,7 @@ func statementsFor(shape *shape) *statements {
 			gone AS (DELETE FROM {verification_token} AS v WHERE v.ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING 1)
 			SELECT (SELECT count(*) FROM gone), count(*) OVER (), at, key::text, key2::text FROM due, ` + commitSetting + ` ORDER BY at DESC, key DESC, key2 DESC LIMIT 1`),
 	}
-	if !shape.passkeys {
+	if shape.absent["authenticators"] != nil {
 		all.createUserWithAccountAuthenticator, all.createAuthenticator, all.getAuthenticator = "", "", ""
 		all.listAuthenticatorsByUserID = ""
 	}

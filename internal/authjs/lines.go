@@ -9,8 +9,14 @@ import (
 
 var schemaLine = regexp.MustCompile(`(?m)^-- (?:schema\.prisma, model|Drizzle, table) (\S+): (.*)$`)
 
+// newModel is a model or table that SchemaChanges makes.
+var newModel = regexp.MustCompile(`(?ms)^-- (model|export const) .*?^-- \}\)?$`)
+
+var usersTable = regexp.MustCompile(`export const (\w+) = \w+\("user"`)
+
 // WithLines changes a schema file of Prisma or Drizzle as the comments of SchemaChanges say:
-// a line takes the place of the line of the same field, or is a new one of the model.
+// a line takes the place of the line of the same field, or is a new one of the model. A new
+// model is added at the end.
 func WithLines(t *testing.T, file string, changes []string) string {
 	t.Helper()
 	lines := strings.Split(file, "\n")
@@ -24,6 +30,12 @@ func WithLines(t *testing.T, file string, changes []string) string {
 				t.Fatalf("the schema file has no %s", model)
 			}
 			lines = place(lines, begin, line)
+		}
+		for _, model := range newModel.FindAllString(change, -1) {
+			if users := usersTable.FindStringSubmatch(file); users != nil {
+				model = strings.ReplaceAll(model, "users.", users[1]+".")
+			}
+			lines = append(lines, strings.Split(strings.ReplaceAll("\n"+model, "\n-- ", "\n"), "\n")...)
 		}
 	}
 	return strings.Join(lines, "\n")

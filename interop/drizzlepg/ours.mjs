@@ -54,3 +54,9 @@ export const authenticatorsTable = pgTable("authenticators", {
   created: instant("created"),
   lastUsed: instant("lastUsed"),
 })
+
+export const passwordsTable = pgTable("passwords", {
+  userId: text("userId").primaryKey().references(() => usersTable.id, { onDelete: "cascade" }),
+  hash: text("hash").notNull(),
+  state: text("state").notNull(),
+})

@@ -255,9 +255,22 @@ func (h *Handle) connect(proxied bool) {
 	h.t.Cleanup(func() { h.env.keep(h, c) })
 	h.Pool, h.proxy = c.pool, c.proxy
 	var err error
-	if h.Adapter, err = postgres.New(c.pool, h.options...); err != nil {
+	if h.Adapter, err = h.env.adapter(h.t.Context(), c.pool, h.options); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+// adapter opens an adapter. At a site it knows already which tables are there, as that of
+// an application does before auth.New.
+func (e *Env) adapter(ctx context.Context, pool *pgxpool.Pool, options []postgres.Option) (*postgres.Adapter, error) {
+	if e.Site == "" {
+		return postgres.New(pool, options...)
+	}
+	a, err := postgres.New(e.Admin, options...)
+	if err != nil {
+		return nil, err
+	}
+	return a.On(pool), a.CheckSchema(ctx)
 }
 
 // dial makes a pool, and its proxy if it has one.

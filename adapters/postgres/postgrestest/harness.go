@@ -42,7 +42,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Pool.Ping(ctx) },
 		Parallel:      8,               // a clause waits for its server, its deadlines and its faults
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
-		InternalNames: []string{"users", "accounts", "sessions", "verification_token", "authenticators", "gatehouse_schema",
+		InternalNames: []string{"users", "accounts", "sessions", "verification_token", "authenticators", "passwords", "gatehouse_schema",
 			"users_pkey", "users_email_key", "public.users"},
 	}
 	e.siteFields(&h)

@@ -171,10 +171,14 @@ func (e *Env) triggered(t testing.TB, body string) (adapter.Adapter, func()) {
 // siteLayout returns the names of the tables.
 func (e *Env) siteLayout() []string {
 	if e.Site == "" {
-		return []string{"users", "accounts", "sessions", "verification_token", "authenticators"}
+		return []string{"users", "accounts", "sessions", "verification_token", "authenticators", "passwords"}
 	}
 	l, _ := e.layout()
-	return []string{l.Users, l.Accounts, l.Sessions, l.VerificationTokens, l.Authenticators}
+	tables := []string{l.Users, l.Accounts, l.Sessions, l.VerificationTokens, l.Authenticators}
+	if !e.AsTheyAre {
+		tables = append(tables, "passwords")
+	}
+	return tables
 }
 
 // reduced makes a role for each right, which has all others.

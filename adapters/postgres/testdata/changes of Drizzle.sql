@@ -17,4 +17,11 @@ ALTER TABLE "site"."authenticator" ADD COLUMN IF NOT EXISTS "name" text;
 -- Drizzle, table authenticator: created: timestamp("created", { mode: "date", withTimezone: true })
 ALTER TABLE "site"."authenticator" ADD COLUMN IF NOT EXISTS "created" timestamp with time zone;
 -- Drizzle, table authenticator: lastUsed: timestamp("lastUsed", { mode: "date", withTimezone: true })
-ALTER TABLE "site"."authenticator" ADD COLUMN IF NOT EXISTS "lastUsed" timestamp with time zone
+ALTER TABLE "site"."authenticator" ADD COLUMN IF NOT EXISTS "lastUsed" timestamp with time zone;
+-- Drizzle, a new table:
+-- export const passwords = pgTable("passwords", {
+--   userId: text("userId").primaryKey().references(() => users.id, { onDelete: "cascade" }),
+--   hash: text("hash").notNull(),
+--   state: text("state").notNull(),
+-- })
+CREATE TABLE "site"."passwords" ("userId" text COLLATE "default" NOT NULL, "hash" text COLLATE "C" NOT NULL, "state" text COLLATE "C" NOT NULL, PRIMARY KEY ("userId"), CONSTRAINT "passwords_userId_fkey" FOREIGN KEY ("userId") REFERENCES "site"."user" ("id") ON DELETE CASCADE)

@@ -19,4 +19,13 @@ ALTER TABLE "site"."Authenticator" ADD COLUMN IF NOT EXISTS "name" text;
 -- schema.prisma, model Authenticator: created DateTime? @db.Timestamptz(6)
 ALTER TABLE "site"."Authenticator" ADD COLUMN IF NOT EXISTS "created" timestamp with time zone;
 -- schema.prisma, model Authenticator: lastUsed DateTime? @db.Timestamptz(6)
-ALTER TABLE "site"."Authenticator" ADD COLUMN IF NOT EXISTS "lastUsed" timestamp with time zone
+ALTER TABLE "site"."Authenticator" ADD COLUMN IF NOT EXISTS "lastUsed" timestamp with time zone;
+-- schema.prisma, model User: passwords passwords?
+-- schema.prisma, a new model:
+-- model passwords {
+--   userId String @id
+--   hash String
+--   state String
+--   user User @relation(fields: [userId], references: [id], onDelete: Cascade, onUpdate: NoAction)
+-- }
+CREATE TABLE "site"."passwords" ("userId" text COLLATE "default" NOT NULL, "hash" text COLLATE "C" NOT NULL, "state" text COLLATE "C" NOT NULL, PRIMARY KEY ("userId"), CONSTRAINT "passwords_userId_fkey" FOREIGN KEY ("userId") REFERENCES "site"."User" ("id") ON DELETE CASCADE)

@@ -1,0 +1,201 @@
+package postgres_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// callPasswords calls the methods of adapter.Passwords for a user who has no password.
+// Afterwards the user has one.
+func callPasswords(t *testing.T, a adapter.Passwords, id string) {
+	t.Helper()
+	ctx := t.Context()
+	made := must(a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{UserID: "ignored", Hash: "h"}))(t)
+	same(t, "GetPassword", must(a.GetPassword(ctx, made.ID))(t), adapter.Password{UserID: made.ID, Hash: "h"})
+	again, err := a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "h"})
+	refused(t, "CreateUserWithPassword again", again, err, adapter.ErrConflict)
+
+	one, two := adapter.Password{UserID: id, Hash: "H ", State: `{"a": 1}`}, adapter.Password{UserID: id, Hash: "h🗝", State: ""}
+	got, err := a.GetPassword(ctx, id)
+	absent(t, "GetPassword", got, err)
+	got, err = a.SwapPassword(ctx, one, two)
+	absent(t, "SwapPassword without a password", got, err)
+	same(t, "SetPassword", must(a.SetPassword(ctx, two))(t), two)
+	same(t, "SetPassword", must(a.SetPassword(ctx, one))(t), one)
+	for _, from := range []adapter.Password{{UserID: id, Hash: "h ", State: one.State}, {UserID: id, Hash: "H", State: one.State},
+		{UserID: id, Hash: "H ", State: `{"a":1}`}, {UserID: id, Hash: "H "}, {UserID: id}, {UserID: id, Hash: "\xff"}, {UserID: made.ID, Hash: "H ", State: one.State}} {
+		got, err = a.SwapPassword(ctx, from, two)
+		absent(t, "SwapPassword from "+from.Hash, got, err)
+	}
+	same(t, "GetPassword", must(a.GetPassword(ctx, id))(t), one)
+	same(t, "SwapPassword", must(a.SwapPassword(ctx, one, two))(t), two)
+	same(t, "DeletePassword", must(a.DeletePassword(ctx, id, true))(t), two)
+	got, err = a.DeletePassword(ctx, id, true)
+	absent(t, "DeletePassword again", got, err)
+	got, err = a.DeletePassword(ctx, made.ID, true)
+	refused(t, "DeletePassword of the last way in", got, err, adapter.ErrLastCredential)
+	must(a.DeletePassword(ctx, made.ID, false))(t)
+	for _, nobody := range []string{"", "nobody", "007", "99999999", "a\x00"} {
+		got, err = a.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"})
+		refused(t, "SetPassword of nobody", got, err, adapter.ErrNotFound)
+		got, err = a.GetPassword(ctx, nobody)
+		absent(t, "GetPassword of nobody", got, err)
+		got, err = a.DeletePassword(ctx, nobody, false)
+		absent(t, "DeletePassword of nobody", got, err)
+	}
+	for _, wrong := range []adapter.Password{{UserID: id}, {UserID: id, Hash: strings.Repeat("x", 2001)}, {UserID: id, Hash: "h", State: strings.Repeat("x", 32001)}} {
+		if got, err = a.SetPassword(ctx, wrong); got != nil || err == nil || errors.Is(err, adapter.ErrNotFound) {
+			t.Fatalf("SetPassword of a wrong record: got %v, %v", got, err)
+		}
+	}
+	large := adapter.Password{UserID: id, Hash: strings.Repeat("🗝", 500), State: strings.Repeat("🗝", 8000)}
+	same(t, "SetPassword", must(a.SetPassword(ctx, large))(t), large)
+}
+
+// TestLastWayInStays removes the passkey and the password of a user in concurrent calls;
+// one must stay. [PASS-07]
+func TestLastWayInStays(t *testing.T) {
+	isolated(t, func(t *testing.T, a *postgres.Adapter) {
+		ctx := t.Context()
+		for range 30 {
+			user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
+			must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: user.ID}))(t)
+			var kept atomic.Int32
+			var wg sync.WaitGroup
+			for _, remove := range []func() error{
+				func() error { _, err := a.DeletePassword(ctx, user.ID, true); return err },
+				func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, user.ID, true); return err },
+			} {
+				wg.Go(func() {
+					if err := remove(); errors.Is(err, adapter.ErrLastCredential) {
+						kept.Add(1)
+					} else if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			password, passkeys := must(a.GetPassword(ctx, user.ID))(t), must(a.ListAuthenticatorsByUserID(ctx, user.ID))(t)
+			if kept.Load() != 1 || (password == nil) == (len(passkeys) == 0) {
+				t.Fatalf("%d refused; left are %v and %v", kept.Load(), password, passkeys)
+			}
+		}
+	})
+}
+
+// TestFromTheFirstVersion brings the tables of the first version, which had no passwords,
+// to this one. Its records stay.
+func TestFromTheFirstVersion(t *testing.T) {
+	t.Parallel()
+	pool := inSchema(t, newSchema(t))
+	execSQL(t, pool, string(must(os.ReadFile("schema/0001_tables.sql"))(t)), pgx.QueryExecModeSimpleProtocol)
+	execSQL(t, pool, `INSERT INTO users (id, email) VALUES ('ck1', 'ada@example.com');
+		INSERT INTO accounts ("userId", type, provider, "providerAccountId") VALUES ('ck1', 'oidc', 'p', '1');
+		INSERT INTO sessions ("userId", expires, "sessionToken") VALUES ('ck1', '2040-01-02 12:00:00.123Z', 'theirs')`, pgx.QueryExecModeSimpleProtocol)
+	rows := dump(t, pool)
+	a := newAdapter(t, pool)
+	_, err := a.GetUser(t.Context(), adaID)
+	says(t, err, `the table "passwords" is missing`)
+	says(t, a.CheckSchema(t.Context()), `the table "passwords" is missing`)
+	changes := must(a.SchemaChanges(t.Context()))(t)
+	if len(changes) == 0 || !strings.HasPrefix(changes[0], `CREATE TABLE "passwords"`) {
+		t.Errorf("got the changes %q", changes)
+	}
+	if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(rows, dump(t, pool)); d != "" {
+		t.Errorf("rows have changed:\n%s", d)
+	}
+	if v := value[int](t, pool, `SELECT version FROM gatehouse_schema`); v != 2 {
+		t.Errorf("got version %d, want 2", v)
+	}
+	other := inSchema(t, newSchema(t))
+	if err := newAdapter(t, other).EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	made := strings.NewReplacer(value[string](t, pool, `SELECT current_schema()`), "", value[string](t, other, `SELECT current_schema()`), "")
+	if d := cmp.Diff(made.Replace(catalogue(t, other)), made.Replace(catalogue(t, pool))); d != "" {
+		t.Errorf("the tables differ from new ones:\n%s", d)
+	}
+	callPasswords(t, a, adaID)
+}
+
+// TestPasswordsOfSites: in a layout of others the adapter has no passwords until the
+// table is there, and EnsureSchema does not make it. A table of the application with the
+// name is left alone.
+func TestPasswordsOfSites(t *testing.T) {
+	for name, s := range sites {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			schema := s.make(t)
+			pool := wiring{}.pool(t)
+			open := func() *postgres.Adapter {
+				return newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
+			}
+			lacks := func(what, reason string) {
+				t.Helper()
+				a := open()
+				if err := errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)); err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				if _, has := adapter.Capability[adapter.Passwords](a); has {
+					t.Errorf("%s: the adapter says that it has passwords", what)
+				}
+				_, err1 := a.GetPassword(ctx, adaID)
+				_, err2 := a.SetPassword(ctx, adapter.Password{UserID: adaID, Hash: "h"})
+				_, err3 := a.SwapPassword(ctx, adapter.Password{UserID: adaID, Hash: "h"}, adapter.Password{Hash: "h"})
+				_, err4 := a.DeletePassword(ctx, adaID, false)
+				_, err5 := a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, adapter.Password{Hash: "h"})
+				for i, err := range []error{err1, err2, err3, err4, err5} {
+					if !errors.Is(err, adapter.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
+						t.Errorf("%s, call %d: got %v, want ErrUnsupported and %q", what, i+1, err, reason)
+					}
+				}
+			}
+			before := objects(t, pool, schema)
+			lacks("without the table", "CREATE TABLE")
+			if d := cmp.Diff(before, objects(t, pool, schema)); d != "" {
+				t.Errorf("EnsureSchema has changed something:\n%s", d)
+			}
+			execSQL(t, pool, `CREATE TABLE `+schema+`.passwords (id serial, "userId" int, hash bytea NOT NULL)`)
+			lacks("a table of the application", "passwords")
+			execSQL(t, pool, `DROP TABLE `+schema+`.passwords`)
+
+			for _, statement := range must(open().SchemaChanges(ctx))(t) {
+				execSQL(t, pool, statement)
+			}
+			a := open()
+			if _, has := adapter.Capability[adapter.Passwords](a); has {
+				t.Error("before the tables were compared the adapter says that it has passwords")
+			}
+			if err := a.CheckSchema(ctx); err != nil {
+				t.Fatal(err)
+			}
+			has, ok := adapter.Capability[adapter.Passwords](a)
+			if !ok {
+				t.Fatal("the adapter says that it has no passwords")
+			}
+			must(a.UnlinkAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}))(t)
+			must(a.LinkAccount(ctx, adapter.Account{UserID: adaID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: "1"}))(t)
+			callPasswords(t, has, adaID)
+			must(a.DeleteUser(ctx, adaID))(t)
+			got, err := a.GetPassword(ctx, adaID)
+			absent(t, "GetPassword after DeleteUser", got, err)
+			if left := must(open().SchemaChanges(ctx))(t); len(left) != 0 {
+				t.Errorf("left to do: %q", left)
+			}
+		})
+	}
+}
