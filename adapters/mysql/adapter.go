@@ -54,6 +54,7 @@ var (
 	_ adapter.AuthenticatorEdits   = (*Adapter)(nil)
 	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
 	_ adapter.TokenEdits           = (*Adapter)(nil)
+	_ adapter.Passwords            = (*Adapter)(nil)
 )
 
 // table returns the name of a table in the database.

@@ -185,7 +185,7 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 	var deleted *adapter.Authenticator
 	is, values := a.credential(credentialID)
 	err := a.write(ctx, op, func(o on) (err error) {
-		if _, err = one(ctx, o, "SELECT 1 FROM `user` u WHERE u.id = ? FOR UPDATE", readNumber, userID); err != nil {
+		if _, err = one(ctx, o, lockUser, readNumber, userID); err != nil {
 			return err
 		}
 		deleted, err = one(ctx, o, selectAuthenticator+is+" AND c.userId = ? FOR UPDATE", readAuthenticator,
@@ -205,13 +205,7 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 		if err != nil || !keepOne {
 			return err
 		}
-		if left, err = o.count(ctx, "`authenticator` c WHERE c.userId = ?", userID); err != nil || left > 0 {
-			return err
-		}
-		if left, err = o.count(ctx, "`account` a WHERE a.userId = ?", userID); err == nil && left == 0 {
-			err = adapter.ErrLastCredential
-		}
-		return err
+		return o.keepsOne(ctx, userID)
 	})
 	if err != nil {
 		return nil, err

@@ -9,10 +9,10 @@ import (
 )
 
 // Layout names the tables and columns of a site. An empty name means the adapter's own:
-// user, account, session, verificationToken, authenticator. WithPrefix puts its prefix
-// before every name.
+// user, account, session, verificationToken, authenticator, passwords. WithPrefix puts its
+// prefix before every name.
 type Layout struct {
-	Users, Accounts, Sessions, VerificationTokens, Authenticators string
+	Users, Accounts, Sessions, VerificationTokens, Authenticators, Passwords string
 
 	// Columns has the columns with other names. A key is the adapter's table, a dot and
 	// its column: {"user.emailVerified": "email_verified"}.
@@ -68,7 +68,7 @@ func WithLayout(layout Layout) Option {
 // tableNames returns the name of each table by the adapter's name.
 func (l *Layout) tableNames() map[string]string {
 	given := map[string]string{"user": l.Users, "account": l.Accounts, "session": l.Sessions,
-		"verificationToken": l.VerificationTokens, "authenticator": l.Authenticators}
+		"verificationToken": l.VerificationTokens, "authenticator": l.Authenticators, "passwords": l.Passwords}
 	for name, other := range given {
 		if other == "" {
 			given[name] = name

@@ -178,7 +178,7 @@ func TestProductsAreNamed(t *testing.T) {
 		"Prisma()":  mysqltest.PrismaTables,
 	} {
 		env := open(t, mysqltest.Settings{})
-		script(t, env, "SET foreign_key_checks = 1;\nDROP TABLE account, session, verificationToken, authenticator, `user`;\n"+tables)
+		script(t, env, "SET foreign_key_checks = 1;\nDROP TABLE account, session, verificationToken, authenticator, passwords, `user`;\n"+tables)
 		if err := on(t, env.Admin).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error that names %s", err, want)
 		}

@@ -72,6 +72,18 @@ func (r *record) insert() string {
 	return "INSERT INTO `" + r.table.name + "` (" + columns + ") VALUES (" + values + ")"
 }
 
+// insertOrUpdate is the statement that stores the record, or changes the one that has its
+// key. It takes the values twice.
+func (r *record) insertOrUpdate() string {
+	set := strings.Join(r.columns, " = ?, ") + " = ?"
+	for _, e := range r.extras {
+		if e.updated {
+			set += ", `" + e.name + "` = " + e.value
+		}
+	}
+	return r.insert() + " ON DUPLICATE KEY UPDATE " + set
+}
+
 // update is the statement that changes the record that the condition finds.
 func (r *record) update(condition string) string {
 	set := strings.Join(r.columns, " = ?, ") + " = ?"

@@ -8,8 +8,8 @@ import (
 )
 
 // lacking returns the statements that grant what the account of the connection lacks on
-// the tables.
-func (o on) lacking(ctx context.Context) (grants []string, err error) {
+// tables, which are there.
+func (o on) lacking(ctx context.Context, tables []table) (grants []string, err error) {
 	var names, sets []string
 	for _, t := range tables {
 		names = append(names, "`"+t.name+"`")
@@ -26,14 +26,14 @@ func (o on) lacking(ctx context.Context) (grants []string, err error) {
 	}
 	for _, probe := range probes {
 		if denied, err := o.denied(ctx, probe); err != nil || denied {
-			return o.lackingByTable(ctx)
+			return o.lackingByTable(ctx, tables)
 		}
 	}
 	return nil, nil
 }
 
 // lackingByTable is lacking with a statement for each right and table.
-func (o on) lackingByTable(ctx context.Context) (grants []string, err error) {
+func (o on) lackingByTable(ctx context.Context, tables []table) (grants []string, err error) {
 	for _, t := range tables {
 		for _, right := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
 			denied, err := o.denied(ctx, t.probe(right))

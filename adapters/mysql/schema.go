@@ -197,10 +197,13 @@ func (t *table) create(collation string) string {
 // createVersion are the statements that make the table of the version.
 func createVersion() []string {
 	return []string{
-		"CREATE TABLE `" + versionTable + "` (single TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL) ENGINE=InnoDB",
-		fmt.Sprintf("INSERT INTO `%s` VALUES (1, %d) ON DUPLICATE KEY UPDATE version = GREATEST(version, %d)",
-			versionTable, schemaVersion, schemaVersion),
+		"CREATE TABLE IF NOT EXISTS `" + versionTable + "` (single TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL) ENGINE=InnoDB",
+		setVersion(schemaVersion),
 	}
+}
+
+func setVersion(version int) string {
+	return fmt.Sprintf("INSERT INTO `%s` VALUES (1, %d) ON DUPLICATE KEY UPDATE version = GREATEST(version, %[2]d)", versionTable, version)
 }
 
 func (c column) definition() string {

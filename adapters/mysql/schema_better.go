@@ -124,3 +124,41 @@ func (c *siteComparison) alter(t *table, f *foundTable, b *alteration) {
 			b.table, name, c.a.layout.column(t.name, "userId"), c.a.table("user"), c.a.layout.column("user", "id")))
 	}
 }
+
+// create is the statement that makes the table of passwords, after the changes of the table
+// of users. It has a foreign key if other tables of the site have one.
+func (c *siteComparison) create(t *table) string {
+	name, users := c.a.table(t.name), c.a.table("user")
+	column := func(name string) string { return c.a.layout.column(t.name, name) }
+	length, collation, id := idLength, c.server.collation, c.a.layout.column("user", "id")
+	if f := c.found[users]; f != nil {
+		has := f.columns[strings.ToLower(id)]
+		length = max(length, int(has.length))
+		if slices.Contains(collations, has.collation) {
+			collation = has.collation
+		}
+	}
+	key := ""
+	if f := c.found[c.a.table("account")]; f != nil && len(f.foreign) > 0 {
+		key = fmt.Sprintf(", CONSTRAINT `%s` FOREIGN KEY (`%s`) REFERENCES `%s` (`%s`) ON DELETE CASCADE ON UPDATE CASCADE", c.a.prefix+t.foreignKey(), column("userId"), users, id)
+	}
+	return fmt.Sprintf("CREATE TABLE `%s` (`%s` VARCHAR(%d) NOT NULL PRIMARY KEY, `%s` VARCHAR(2000) NOT NULL, `%s` MEDIUMTEXT NOT NULL%s) "+
+		"ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COLLATE=%s%s",
+		name, column("userId"), length, column("hash"), column("state"), key, collation, c.newModel(name, length, column))
+}
+
+// newModel is the comment with the lines of the table of passwords in the schema file of the
+// product.
+func (c *siteComparison) newModel(name string, length int, column func(string) string) string {
+	var lines string
+	switch c.a.layout.product {
+	case "prisma":
+		lines = " /* schema.prisma, model {users}: {table} {table}?; model {table} { {userId} String @id @db.VarChar({length}); {hash} String @db.VarChar(2000); " +
+			"{state} String @db.MediumText; user {users} @relation(fields: [{userId}], references: [{id}], onDelete: Cascade) } */"
+	case "drizzle":
+		lines = ` /* the schema of Drizzle: mysqlTable("{table}", { userId: varchar("{userId}", { length: {length} }).primaryKey().references(() => users.id, { onDelete: "cascade" }), ` +
+			`hash: varchar("{hash}", { length: 2000 }).notNull(), state: mediumtext("{state}").notNull() }) */`
+	}
+	return strings.NewReplacer("{table}", name, "{users}", c.a.table("user"), "{length}", fmt.Sprint(length), "{id}", c.a.layout.column("user", "id"),
+		"{userId}", column("userId"), "{hash}", column("hash"), "{state}", column("state")).Replace(lines)
+}

@@ -69,11 +69,11 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 			c.changes = append(c.changes, a.names.Replace(t.create(s.collation)))
 			continue
 		}
-		c.any = true
+		c.any = c.any || t.name != "passwords" // of which an application may have its own
 		a.compareTable(c, t, name, f)
 	}
 	if len(c.missing) == 0 && len(c.refused) == 0 {
-		grants, err := on{a, a.db, a.inTx, nil}.lacking(ctx)
+		grants, err := on{a, a.db, a.inTx, nil}.lacking(ctx, tables)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ type siteComparison struct {
 	server *server
 	found  map[string]*foundTable
 
-	unbound, altered, bound []string // statements for what would be better: foreign keys go, and come back
+	unbound, altered, bound, made []string // statements for what would be better: foreign keys go, and come back
 }
 
 // compareSite compares the tables that a layout names. Nothing is missing that EnsureSchema
@@ -27,15 +27,39 @@ func (a *Adapter) compareSite(ctx context.Context, s *server, found map[string]*
 	c := &siteComparison{comparison: &comparison{any: true}, a: a, server: s, found: found}
 	c.shape = &shape{server: s, columns: map[string]*storage{}, extras: map[string][]extra{},
 		keys:  map[string][]string{},
-		owned: map[string]bool{}, absent: map[string]bool{}}
+		owned: map[string]bool{}, absent: map[string]error{}}
 	for i := range tables {
-		c.table(&tables[i])
+		if t := &tables[i]; t.name == "passwords" {
+			c.passwords(t)
+		} else {
+			c.table(t)
+		}
 	}
-	c.changes = append(append(c.unbound, c.altered...), c.bound...)
+	c.changes = slices.Concat(c.unbound, c.altered, c.bound, c.made)
 	if len(c.refused) > 0 {
 		return c.comparison, nil
 	}
-	grants, err := on{a, a.db, a.inTx, nil}.lacking(ctx)
+	var needed, spare []table
+	for _, t := range tables {
+		switch {
+		case c.shape.absent[t.name] != nil:
+		case t.name == "passwords":
+			spare = append(spare, t)
+		default:
+			needed = append(needed, t)
+		}
+	}
+	o := on{a, a.db, a.inTx, nil}
+	if len(spare) > 0 {
+		grants, err := o.lacking(ctx, spare)
+		if err != nil {
+			return nil, err
+		}
+		if len(grants) > 0 {
+			c.shape.absent["passwords"] = errNoTable("passwords", " with rights: "+strings.Join(grants, "; "))
+		}
+	}
+	grants, err := o.lacking(ctx, needed)
 	if err != nil {
 		return nil, err
 	}
@@ -53,14 +77,12 @@ func (c *siteComparison) table(t *table) {
 	name, alias := c.a.table(t.name), aliases[t.name]
 	f, ok := c.found[name]
 	if !ok && t.name == "authenticator" {
-		c.shape.absent[t.name] = true
+		c.shape.absent[t.name] = errNoTable("authenticators", "")
 	} else if !ok {
 		c.refuse("there is no table %s: WithLayout must name the tables of the site", name)
 	}
 	if !ok {
-		for _, column := range t.columns {
-			c.shape.columns[alias+"."+column.name] = &storage{field: t.name + "." + column.name}
-		}
+		c.none(t)
 		return
 	}
 	if !strings.EqualFold(f.engine, "InnoDB") {
@@ -85,6 +107,32 @@ func (c *siteComparison) table(t *table) {
 		}
 	}
 	c.constraints(t, name, f)
+}
+
+// passwords compares the table of passwords. Until the site has it, the adapter does without
+// it. The name may be that of a table of the application.
+func (c *siteComparison) passwords(t *table) {
+	if c.found[c.a.table(t.name)] == nil {
+		c.none(t)
+		c.made = append(c.made, c.create(t))
+		c.shape.absent[t.name] = errNoTable("passwords", ": SchemaChanges returns the statement that makes it")
+		return
+	}
+	refused, altered, unbound, bound := len(c.refused), len(c.altered), len(c.unbound), len(c.bound)
+	c.table(t)
+	if len(c.refused) == refused {
+		return
+	}
+	c.shape.absent[t.name] = errNoTable("passwords", ": "+strings.Join(c.refused[refused:], "; "))
+	c.shape.owned[t.name] = false
+	c.refused, c.altered, c.unbound, c.bound = c.refused[:refused], c.altered[:altered], c.unbound[:unbound], c.bound[:bound]
+}
+
+// none notes that a table has no columns.
+func (c *siteComparison) none(t *table) {
+	for _, column := range t.columns {
+		c.shape.columns[aliases[t.name]+"."+column.name] = &storage{field: t.name + "." + column.name}
+	}
 }
 
 // column compares one column.

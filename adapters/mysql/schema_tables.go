@@ -12,12 +12,13 @@ var schemaFiles embed.FS
 // versionTable has one row: the version of the tables.
 const (
 	versionTable  = "gatehouse_schema"
-	schemaVersion = 1
+	schemaVersion = 2
 )
 
 // table is a table of this version of the package.
 type table struct {
 	name    string
+	since   int // the version that made it; 0 means the first
 	columns []column
 	keys    []key
 }
@@ -121,6 +122,10 @@ var tables = []table{{
 	keys: []key{
 		{"authenticator_credential_key", true, []string{"credential"}}, {"authenticator_userId_idx", false, []string{"userId"}},
 	},
+}, {
+	name: "passwords", since: 2,
+	columns: []column{varchar("userId", idLength), varchar("hash", 2000), text("state")},
+	keys:    []key{{"passwords_userId_key", true, []string{"userId"}}},
 }}
 
 // foreignKey is the name of the foreign key to the owner, or "".

@@ -22,7 +22,7 @@ type shape struct {
 	extras  map[string][]extra  // by alias: what the adapter writes for others
 	keys    map[string][]string // by table: the names of its unique keys
 	owned   map[string]bool     // by table: its records go with the user
-	absent  map[string]bool     // by table: the site has none
+	absent  map[string]error    // by table: why the site has none
 	filled  sync.Map            // statements for the site by those of this package
 }
 
@@ -47,28 +47,31 @@ type extra struct {
 
 // aliases are the aliases of the tables in the statements.
 var aliases = map[string]string{"user": "u", "account": "a", "session": "s", "verificationToken": "v",
-	"authenticator": "c"}
+	"authenticator": "c", "passwords": "p"}
 
 // optional are columns that a table of others may lack. What only describes a passkey is
 // then not kept, and another value is refused.
 var optional = map[string]bool{"a.authorization_details": true, "c.name": true, "c.created": true, "c.lastUsed": true}
 
 var (
-	joined   = regexp.MustCompile(`\b([uasvc])\.(\w+) = ([uasvc])\.(\w+)`)
-	compared = regexp.MustCompile(`\b([uasvc])\.(\w+) (=|<>|~) \?`)
-	written  = regexp.MustCompile(`\b([uasvc])\.(\w+)`)
+	joined   = regexp.MustCompile(`\b([uasvcp])\.(\w+) = ([uasvcp])\.(\w+)`)
+	compared = regexp.MustCompile(`\b([uasvcp])\.(\w+) (=|<>|~) \?`)
+	written  = regexp.MustCompile(`\b([uasvcp])\.(\w+)`)
 	verb     = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE)`)
 )
 
-var errNoAuthenticators = fmt.Errorf("%w: the site has no table of authenticators", adapter.ErrUnsupported)
+// errNoTable means that the site lacks a table.
+func errNoTable(what, reason string) error {
+	return fmt.Errorf("%w: the site has no table of %s%s", adapter.ErrUnsupported, what, reason)
+}
 
 // fill returns a statement of this package with the names of the site. Values are compared
 // byte for byte: first as the column compares, which an index finds, then as bytes. Times are
 // in UTC, whatever zone the connection has.
 func (s *shape) fill(names *strings.Replacer, query string) (string, error) {
-	for table := range s.absent {
+	for table, err := range s.absent {
 		if strings.Contains(query, "`"+table+"`") {
-			return "", errNoAuthenticators
+			return "", err
 		}
 	}
 	if filled, ok := s.filled.Load(query); ok {
@@ -115,6 +118,9 @@ var errNotKept = fmt.Errorf("%w: SchemaChanges returns the statement that adds t
 // those that the adapter writes for others. A value for which a column has no room is refused
 // before a statement is sent.
 func (s *shape) bind(r *record, updated bool) (*record, error) {
+	if err := s.absent[r.table.name]; err != nil {
+		return nil, err
+	}
 	alias := aliases[r.table.name]
 	bound := &record{table: r.table}
 	var problems []error
@@ -200,13 +206,27 @@ func (a *Adapter) RequiresEmail() bool {
 	return a.layout != nil && a.layout.EmailRequired
 }
 
-// Missing lists the methods that need the table of authenticators, if CheckSchema or
-// EnsureSchema has found that the site has none.
-func (a *Adapter) Missing() []string {
-	if s := a.shape.Load(); s != nil && s.absent["authenticator"] {
-		return []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"}
+// needing are the methods that need a table which a site may lack.
+var needing = []struct {
+	table   string
+	methods []string
+}{
+	{"authenticator", []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"}},
+	{"passwords", []string{"CreateUserWithPassword", "GetPassword", "SetPassword", "SwapPassword", "DeletePassword"}},
+}
+
+// Missing lists the methods that need a table which the site lacks, of authenticators or
+// of passwords. With a layout it lists those of [adapter.Passwords] until CheckSchema or
+// EnsureSchema has found the table: call one of them before auth.New.
+func (a *Adapter) Missing() (methods []string) {
+	s := a.shape.Load()
+	for _, need := range needing {
+		unknown := s == nil && a.layout != nil && need.table == "passwords"
+		if unknown || s != nil && s.absent[need.table] != nil {
+			methods = append(methods, need.methods...)
+		}
 	}
-	return nil
+	return methods
 }
 
 // siteKeys returns the columns of each unique key of a table, without digests.

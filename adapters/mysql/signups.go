@@ -16,12 +16,18 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 		user.ID = newUUID()
 	}
 	account.UserID = user.ID
-	records := []*record{userRecord(user), accountRecord(account)}
+	records := []*record{accountRecord(account)}
 	if authenticator != nil {
 		c := *authenticator
 		c.UserID = user.ID
 		records = append(records, authenticatorRecord(c))
 	}
+	return a.signUp(ctx, op, user, records...)
+}
+
+// signUp stores a new user with records of that user, in one transaction.
+func (a *Adapter) signUp(ctx context.Context, op string, user adapter.User, owned ...*record) (*adapter.User, error) {
+	records := append([]*record{userRecord(user)}, owned...)
 	var problems []error
 	for _, r := range records {
 		problems = append(problems, r.err)

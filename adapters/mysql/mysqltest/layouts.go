@@ -40,11 +40,15 @@ func (e *Env) options(prefix string) (options []mysql.Option) {
 func (e *Env) tableNames() map[string]string {
 	if e.Site == "" {
 		return map[string]string{"user": "user", "account": "account", "session": "session",
-			"verificationToken": "verificationToken", "authenticator": "authenticator"}
+			"verificationToken": "verificationToken", "authenticator": "authenticator", "passwords": "passwords"}
 	}
 	l, _ := e.layout()
-	return map[string]string{"user": l.Users, "account": l.Accounts, "session": l.Sessions,
+	names := map[string]string{"user": l.Users, "account": l.Accounts, "session": l.Sessions,
 		"verificationToken": l.VerificationTokens, "authenticator": l.Authenticators}
+	if !e.AsTheyAre {
+		names["passwords"] = "passwords"
+	}
+	return names
 }
 
 var namesOfScript = regexp.MustCompile("(TABLE|REFERENCES|CONSTRAINT) `")

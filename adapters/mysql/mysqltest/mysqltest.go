@@ -211,6 +211,11 @@ func (h *Handle) connect(proxied bool) {
 	if h.Adapter, err = mysql.New(db, h.env.options(h.prefix)...); err != nil {
 		h.t.Fatal(err)
 	}
+	if h.env.Site != "" { // as an application does before auth.New
+		if err := h.Adapter.CheckSchema(h.t.Context()); err != nil {
+			h.t.Fatal(err)
+		}
+	}
 }
 
 // faults returns the proxy of the handle. A handle that has none gets another pool.
@@ -273,7 +278,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).DB.PingContext(ctx) },
 		Parallel:      8,
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
-		InternalNames: []string{"user", "account", "session", "verificationToken", "authenticator", "gatehouse_schema",
+		InternalNames: []string{"user", "account", "session", "verificationToken", "authenticator", "passwords", "gatehouse_schema",
 			"user_email_key"},
 		Declarations: adaptertest.Declarations{NoPooler: "the adapter prepares no statement and keeps nothing on a connection"},
 	}
