@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -43,6 +44,7 @@ type Adapter struct {
 	newTables bool // may stand beside those of another library
 	ready     *atomic.Bool
 	demotion  *demotion
+	lease     time.Duration // to change the tables
 }
 
 var (
@@ -85,7 +87,8 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 		return nil, fmt.Errorf("mysql: new: %w", err)
 	}
 	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix, o.layout), filled: new(sync.Map),
-		layout: o.layout, shape: new(atomic.Pointer[shape]), newTables: o.newTables, ready: new(atomic.Bool), demotion: new(demotion)}
+		layout: o.layout, shape: new(atomic.Pointer[shape]), newTables: o.newTables, ready: new(atomic.Bool), demotion: new(demotion),
+		lease: leaseLength}
 	if !isPool {
 		a.turn = make(chan struct{}, 1)
 	}

@@ -17,10 +17,13 @@ import (
 const (
 	checkedRead        = 1020 // the row has changed since the snapshot, with innodb_snapshot_isolation
 	duplicateTable     = 1050
+	noSuchColumn       = 1054
+	duplicateColumn    = 1060
 	duplicateKeyName   = 1061
 	duplicateEntry     = 1062
 	accessDeniedDB     = 1044
 	columnAccessDenied = 1143
+	columnCount        = 1136
 	noSuchTable        = 1146
 	lockWaitTimeout    = 1205
 	deadlock           = 1213
@@ -41,8 +44,8 @@ var reasons = map[uint16]string{
 	accessDeniedDB: "the account lacks a right on the database", tableAccessDenied: "the account lacks a right",
 	columnAccessDenied: "the account lacks a right",
 	1227:               "the account lacks a right", 1045: "the server refused the account", noSuchTable: "a table does not exist",
-	1054: "a column does not exist",
-	1040: "the server has too many connections", 1114: "the table is full",
+	noSuchColumn: "a column does not exist",
+	1040:         "the server has too many connections", 1114: "the table is full",
 	1153: "a value is longer than max_allowed_packet", 1021: "the disk is full",
 	optionPrevents: "the server is read-only", readOnlyTx: "the transaction is read-only",
 	readOnlyMode: "the server is read-only",

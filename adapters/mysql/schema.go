@@ -10,8 +10,8 @@ import (
 )
 
 // EnsureSchema makes the tables in a new database, and the keys and indexes that an
-// existing table lacks. Any number of processes may call it at once. It changes no row and
-// no column. Each statement takes effect alone, as the server commits each: on a *sql.Tx
+// existing table lacks. Any number of processes may call it at once: one of them makes the
+// changes, and if it dies, another continues 10 s later. It changes no row and no column. Each statement takes effect alone, as the server commits each: on a *sql.Tx
 // EnsureSchema is refused, and so it is on a connection that is in a transaction. [CAP-03]
 //
 // An index is added while the site writes (ALGORITHM=INPLACE, LOCK=NONE), and waits a
@@ -63,7 +63,7 @@ func (a *Adapter) changes(ctx context.Context) (*comparison, error) {
 const schemaTries = 10
 
 // alone makes the tables on one connection, outside a transaction, while no other process
-// does.
+// does. If another process takes over, it waits for that one and compares again.
 func (a *Adapter) alone(ctx context.Context) error {
 	conn, leave, err := a.outside(ctx)
 	if err != nil {
@@ -77,35 +77,54 @@ func (a *Adapter) alone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const lock = "CONCAT('gatehouse ', LEFT(SHA2(CONCAT(DATABASE(), '/', ?), 256), 40))" // a name has 64 characters at most
-	if got, err := one(ctx, o, "SELECT COALESCE(GET_LOCK("+lock+", 30), 0)", readNumber, a.prefix); err != nil ||
-		*got != 1 {
-		return errors.Join(err, errors.New("another process is changing the tables"))
-	}
-	defer func() { // the lock ends with the connection, too
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollBackTime)
-		defer cancel()
-		_, err := o.exec(ctx, "SET SESSION lock_wait_timeout = ?", *before)
-		if err == nil {
-			_, err = one(ctx, o, "SELECT RELEASE_LOCK("+lock+")", readNumber, a.prefix)
-		}
-		if err != nil {
-			discard(conn)
-		}
-	}()
 	if _, err := o.exec(ctx, "SET SESSION lock_wait_timeout = 1"); err != nil {
 		return err
 	}
-	compared, err := single.changes(ctx)
+	held := newLease(a.lease)
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollBackTime)
+		defer cancel()
+		held.giveBack(ctx, o)
+		if _, err := o.exec(ctx, "SET SESSION lock_wait_timeout = ?", *before); err != nil {
+			discard(conn)
+		}
+	}()
+	if err := makeVersionTable(ctx, o); err != nil {
+		return err
+	}
+	for {
+		if err := held.await(ctx, o); err != nil {
+			return err
+		}
+		holding, stop := held.renewing(ctx, on{a, a.db, false, nil}, a.pool != nil)
+		err := single.migrate(holding, o, held)
+		lost := errors.Is(context.Cause(holding), errLeaseLost) || errors.Is(err, errLeaseLost)
+		stop()
+		if err == nil || !lost || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// migrate makes the changes one by one. It renews the lease before each.
+func (a *Adapter) migrate(ctx context.Context, o on, held *lease) error {
+	compared, err := a.changes(ctx)
 	if err != nil {
 		return err
 	}
 	for _, statement := range compared.changes {
-		if err := single.alter(ctx, conn, statement); err != nil {
+		still, err := held.take(ctx, o)
+		if err == nil && !still {
+			err = errLeaseLost
+		}
+		if err == nil {
+			err = a.alter(ctx, o, statement)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if compared, err = single.compare(ctx); err == nil {
+	if compared, err = a.compare(ctx); err == nil {
 		err = compared.err()
 	}
 	return err
@@ -138,12 +157,11 @@ func (a *Adapter) outside(ctx context.Context) (conn *sql.Conn, leave func(), er
 
 // alter runs a statement that makes or changes a table. It waits for the lock of a table
 // for a second, some times, so that the site's statements do not queue behind it.
-func (a *Adapter) alter(ctx context.Context, conn *sql.Conn, statement string) error {
+func (a *Adapter) alter(ctx context.Context, o on, statement string) error {
 	for try := 1; ; try++ {
-		_, err := conn.ExecContext(ctx, statement)
-		err = a.refusalOf(err)
+		_, err := o.exec(ctx, statement)
 		switch {
-		case err == nil || isNumber(err, duplicateTable, duplicateKeyName): // another node may have done it
+		case err == nil || isNumber(err, duplicateTable, duplicateColumn, duplicateKeyName): // another node may have done it
 			return nil
 		case isNumber(err, duplicateEntry):
 			return fmt.Errorf("rows with one key prevent the unique key: %w; the statement is: %s", err, statement)
@@ -194,16 +212,14 @@ func (t *table) create(collation string) string {
 		"\n) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COLLATE=" + collation
 }
 
-// createVersion are the statements that make the table of the version.
-func createVersion() []string {
-	return []string{
-		"CREATE TABLE IF NOT EXISTS `" + versionTable + "` (single TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL) ENGINE=InnoDB",
-		setVersion(schemaVersion),
-	}
-}
+// createVersion makes the version table.
+const createVersion = "CREATE TABLE IF NOT EXISTS `" + versionTable +
+	"` (single TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL) ENGINE=InnoDB"
 
+// setVersion records a version, unless a later one is recorded.
 func setVersion(version int) string {
-	return fmt.Sprintf("INSERT INTO `%s` VALUES (1, %d) ON DUPLICATE KEY UPDATE version = GREATEST(version, %[2]d)", versionTable, version)
+	return fmt.Sprintf("INSERT INTO `%s` (single, version) VALUES (1, %d) ON DUPLICATE KEY UPDATE version = GREATEST(version, %[2]d)",
+		versionTable, version)
 }
 
 func (c column) definition() string {

@@ -82,7 +82,7 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 		}
 	}
 	if len(c.changes) > 0 {
-		for _, statement := range createVersion() {
+		for _, statement := range []string{createVersion, setVersion(schemaVersion)} {
 			c.changes = append(c.changes, a.names.Replace(statement))
 		}
 	}

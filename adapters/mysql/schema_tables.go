@@ -9,7 +9,7 @@ import (
 //go:embed schema
 var schemaFiles embed.FS
 
-// versionTable has one row: the version of the tables.
+// versionTable has one row: the version of the tables, and the process that changes them.
 const (
 	versionTable  = "gatehouse_schema"
 	schemaVersion = 2

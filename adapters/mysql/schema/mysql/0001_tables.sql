@@ -76,4 +76,4 @@ CREATE TABLE `authenticator` (
 
 -- One row: the version of these tables.
 CREATE TABLE `gatehouse_schema` (single TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL) ENGINE=InnoDB;
-INSERT INTO `gatehouse_schema` VALUES (1, 1) ON DUPLICATE KEY UPDATE version = GREATEST(version, 1);
+INSERT INTO `gatehouse_schema` (single, version) VALUES (1, 1) ON DUPLICATE KEY UPDATE version = GREATEST(version, 1);

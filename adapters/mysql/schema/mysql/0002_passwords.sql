@@ -9,4 +9,4 @@ CREATE TABLE `passwords` (
 	CONSTRAINT `passwords_userId_fkey` FOREIGN KEY (userId) REFERENCES `user` (id) ON DELETE CASCADE
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_bin;
 
-INSERT INTO `gatehouse_schema` VALUES (1, 2) ON DUPLICATE KEY UPDATE version = GREATEST(version, 2);
+INSERT INTO `gatehouse_schema` (single, version) VALUES (1, 2) ON DUPLICATE KEY UPDATE version = GREATEST(version, 2);
