@@ -152,7 +152,7 @@ func races(id string) bool {
 // groups are the groups of clauses, in the order in which they run. ERR is last because it
 // judges the errors of the whole run.
 var groups = []string{
-	"CAP", "USER", "ACCT", "SESS", "VTOK", "AUTHN", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT", "CASC",
+	"CAP", "USER", "ACCT", "SESS", "VTOK", "AUTHN", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT", "PASS", "CASC",
 	"TIME", "DATA", "INPUT", "CTX", "CONC", "FAULT", "EXP", "ISO", "ALIAS", "VOL", "LIFE", "SITE", "FLOW", "ERR",
 }
 

@@ -210,6 +210,7 @@ var notOfSessions = map[string]string{
 	"ALIST":    "a store of sessions has no accounts",
 	"AEDIT":    "a store of sessions has no authenticators",
 	"TEDIT":    "a store of sessions has no verification tokens",
+	"PASS":     "a store of sessions has no passwords",
 	"CASC":     "the users are a map of the suite",
 	"DATA":     "a store of sessions has bytes and no fields: see STORE-01",
 	"ALIAS":    "a store of sessions has bytes and no records: see STORE-02",

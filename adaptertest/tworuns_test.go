@@ -71,6 +71,12 @@ func (s storedKeys) CreateUserWithAccount(ctx context.Context, u adapter.User, a
 	return made, err
 }
 
+func (s storedKeys) CreateUserWithPassword(ctx context.Context, u adapter.User, p adapter.Password) (*adapter.User, error) {
+	made, err := s.Model.CreateUserWithPassword(ctx, u, p)
+	s.add(UserRecord, made, err, u.Email)
+	return made, err
+}
+
 // TestTwoRunsShareNoKeys checks that no run stores a record with a key of another run, not even
 // with the same seed: the suite may run twice, and in parallel with itself, over one database.
 func TestTwoRunsShareNoKeys(t *testing.T) {
@@ -81,7 +87,7 @@ func TestTwoRunsShareNoKeys(t *testing.T) {
 		h := modelHarness(func(m *model.Model) adapter.Adapter { return storedKeys{m, mu, runs[i]} })
 		h.Parallel = 4
 		// Clauses about concurrency and volume make their keys like all others.
-		only := []string{"USER", "ACCT", "SESS", "VTOK", "AUTHN", "CASC", "DATA", "INPUT", "ISO-05", "ALIAS", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT"}
+		only := []string{"USER", "ACCT", "SESS", "VTOK", "AUTHN", "CASC", "DATA", "INPUT", "ISO-05", "ALIAS", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT", "PASS"}
 		if _, err := Check(t.Context(), h, Options{Seed: 1, Rounds: QuickRounds, Only: only, Parallel: 8}); err != nil {
 			t.Fatal(err)
 		}

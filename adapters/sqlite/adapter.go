@@ -54,6 +54,7 @@ var (
 	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
 	_ adapter.TokenEdits           = (*Adapter)(nil)
 	_ adapter.EmailRequirer        = (*Adapter)(nil)
+	_ adapter.Passwords            = (*Adapter)(nil)
 )
 
 // New returns an adapter over db, which the caller closes. New sends nothing to the

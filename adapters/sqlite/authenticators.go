@@ -123,13 +123,7 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 		if !keepOne {
 			return nil
 		}
-		left, err := one(ctx, tx, `
-			SELECT EXISTS (SELECT 1 FROM "authenticator" WHERE {c.userId} = ?) OR EXISTS (SELECT 1 FROM "account" WHERE {a.userId} = ?)`,
-			readBool, userID, userID)
-		if err == nil && !*left {
-			err = adapter.ErrLastCredential
-		}
-		return err
+		return tx.keepsOne(ctx, userID)
 	})
 	if err != nil {
 		return nil, failed(ctx, "delete authenticator", err)

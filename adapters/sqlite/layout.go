@@ -11,9 +11,10 @@ import (
 
 // Layout names the tables and columns of a site, and says how it stores instants. An
 // empty name means the name of @auth/drizzle-adapter: user, account, session,
-// verificationToken, authenticator. WithPrefix puts its prefix before every name.
+// verificationToken, authenticator; that of passwords is passwords, which no product
+// makes. WithPrefix puts its prefix before every name.
 type Layout struct {
-	Users, Accounts, Sessions, VerificationTokens, Authenticators string
+	Users, Accounts, Sessions, VerificationTokens, Authenticators, Passwords string
 
 	// Columns has the columns with other names. A key is the default table, a dot
 	// and the default column: {"user.emailVerified": "email_verified"}.
@@ -94,7 +95,7 @@ func WithNewTables() Option {
 // tableNames returns the name of each table by its default name.
 func (l Layout) tableNames() map[string]string {
 	given := map[string]string{"user": l.Users, "account": l.Accounts, "session": l.Sessions,
-		"verificationToken": l.VerificationTokens, "authenticator": l.Authenticators}
+		"verificationToken": l.VerificationTokens, "authenticator": l.Authenticators, "passwords": l.Passwords}
 	for name, other := range given {
 		if other == "" {
 			given[name] = name

@@ -18,8 +18,8 @@ const busyWait = 10 * time.Second
 type statement struct {
 	text      string
 	arguments []argument
-	absent    bool // it needs the table of authenticators, which the site does not have
-	same      bool // the arguments of the call are those of the statement
+	absent    error // it needs a table that the site does not have
+	same      bool  // the arguments of the call are those of the statement
 	prepared  atomic.Pointer[sql.Stmt]
 }
 

@@ -31,7 +31,8 @@ func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name,
 // library: with the prefix of the layout or without one. The tables that EnsureSchema
 // made for another prefix, next to their own version table, are neighbors. It refuses
 // if a table of the layout is missing, or if all are empty and others are not.
-func (a *Adapter) compareOthers(ctx context.Context, c *comparison, all []found) error {
+func (c *comparison) compareOthers(ctx context.Context, all []found) error {
+	a := c.of
 	if a.newTables || a.foreign {
 		return nil
 	}
@@ -53,15 +54,15 @@ func (a *Adapter) compareOthers(ctx context.Context, c *comparison, all []found)
 	}
 	var layout Layout
 	fields := map[string]*string{"user": &layout.Users, "account": &layout.Accounts, "session": &layout.Sessions,
-		"verificationToken": &layout.VerificationTokens, "authenticator": &layout.Authenticators}
+		"verificationToken": &layout.VerificationTokens, "authenticator": &layout.Authenticators, "passwords": &layout.Passwords}
 	missing := false
 	ours := map[string]bool{}
 	for i, t := range a.schema.tables {
-		missing = missing || all[i].kind == ""
+		missing = missing || all[i].kind == "" && t.name != "passwords" // which an earlier version did not make
 		ours[strings.ToLower(a.bare(t.name))] = true
 	}
 	for i, t := range a.schema.tables {
-		if missing && all[i].kind != "" {
+		if missing && all[i].kind != "" && t.name != "passwords" {
 			*fields[t.name] = t.name
 		}
 	}

@@ -15,6 +15,7 @@ import (
 // comparison has the differences between the tables of a database and the
 // schema.
 type comparison struct {
+	of      *Adapter
 	empty   bool // no table of the schema exists
 	foreign bool // the layout is of others
 	shape   *shape
@@ -122,14 +123,14 @@ func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
 		c.refuse("the database stores text as %s, which can not store every text: want UTF-8", encoding)
 	}
 	all := make([]found, len(a.schema.tables))
-	c.empty, c.foreign = true, a.foreign
+	c.of, c.empty, c.foreign = a, true, a.foreign
 	for i, t := range a.schema.tables {
 		if all[i], err = a.look(ctx, t.name); err != nil {
 			return c, err
 		}
 		c.empty = c.empty && all[i].kind == ""
 	}
-	if err := a.compareOthers(ctx, &c, all); err != nil || len(c.refused) > 0 {
+	if err := c.compareOthers(ctx, all); err != nil || len(c.refused) > 0 {
 		return c, err
 	}
 	if c.empty && !a.foreign {
@@ -138,10 +139,10 @@ func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
 		return c, err
 	}
 	for i, t := range a.schema.tables {
-		a.compareTable(&c, t, all[i])
+		c.compareTable(t, all[i])
 	}
 	if len(c.refused) == 0 {
-		if err := a.compareInstants(ctx, &c, all); err != nil {
+		if err := c.compareInstants(ctx, all); err != nil {
 			return c, err
 		}
 	}
@@ -149,25 +150,40 @@ func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
 	if a.foreign { // DeleteUser does what the trigger does
 		return c, nil
 	}
-	return c, a.compareTrigger(ctx, &c)
+	return c, c.compareTrigger(ctx)
+}
+
+// lacks reports whether a site lacks a table that it may lack: it is not there, or a
+// table of the application has the name.
+func (a *Adapter) lacks(t table, has found) bool {
+	if !a.foreign || !t.beside || has.kind == "" {
+		return has.kind == ""
+	}
+	return t.name == "passwords" && slices.ContainsFunc(t.columns, func(col column) bool {
+		own := a.layout.column(t.name, col.name)
+		return !slices.ContainsFunc(has.columns, func(f foundColumn) bool { return strings.EqualFold(f.name, own) })
+	})
 }
 
 // foldsCase finds columns that compare different texts as equal.
 var foldsCase = regexp.MustCompile(`(?i)\bcollate\s+["'\x60\[]?(nocase|rtrim)\b`)
 
-func (a *Adapter) compareTable(c *comparison, t table, has found) {
+func (c *comparison) compareTable(t table, has found) {
+	a := c.of
 	name := a.quoted(t.name)
 	switch {
-	case has.kind == "" && a.foreign && t.name == "authenticator":
-		made := comparison{}
-		a.create(&made, t, name)
+	case has.kind != "" && a.lacks(t, has): // another table has the name
+		return
+	case has.kind == "" && a.foreign && t.beside:
+		made := comparison{of: a}
+		made.create(t, name)
 		c.changes = append(c.changes, made.changes...)
 		return
 	case has.kind == "" && a.foreign:
 		c.refuse("the table %s of the layout is missing", name)
 		return
 	case has.kind == "":
-		a.create(c, t, name)
+		c.create(t, name)
 		return
 	case has.kind == "view":
 		c.refuse("%s is a view: use WithPrefix for tables of other names", name)
@@ -175,7 +191,7 @@ func (a *Adapter) compareTable(c *comparison, t table, has found) {
 	case foldsCase.MatchString(has.sql):
 		c.refuse("a column of %s has the collation %s, which treats different texts as equal: %s", name, foldsCase.FindStringSubmatch(has.sql)[1], a.unfold(t, has))
 	}
-	if missing := a.compareColumns(c, t, has, name); len(missing) > 0 {
+	if missing := c.compareColumns(t, has, name); len(missing) > 0 {
 		c.refuse("the table %s lacks the columns %s: if it has another purpose, use WithPrefix", name, strings.Join(missing, ", "))
 		return
 	}
@@ -187,13 +203,14 @@ func (a *Adapter) compareTable(c *comparison, t table, has found) {
 		}
 	}
 	for _, ix := range t.indexes {
-		a.compareIndex(c, t, has.indexes, ix)
+		c.compareIndex(t, has.indexes, ix)
 	}
 }
 
 // compareColumns returns the missing columns that no version or product lacks.
 // If there are any, the table serves another purpose.
-func (a *Adapter) compareColumns(c *comparison, t table, has found, name string) (missing []string) {
+func (c *comparison) compareColumns(t table, has found, name string) (missing []string) {
+	a := c.of
 	for _, col := range t.columns {
 		own := a.layout.column(t.name, col.name)
 		at := slices.IndexFunc(has.columns, func(f foundColumn) bool { return strings.EqualFold(f.name, own) })
@@ -297,7 +314,8 @@ func affinity(kind string) string {
 	return kind
 }
 
-func (a *Adapter) compareIndex(c *comparison, t table, have []foundIndex, want index) {
+func (c *comparison) compareIndex(t table, have []foundIndex, want index) {
+	a := c.of
 	name := want.name
 	columns := make([]string, len(want.columns))
 	for i, column := range want.columns {
@@ -337,12 +355,16 @@ func (a *Adapter) compareIndex(c *comparison, t table, have []foundIndex, want i
 
 // create adds the statements that make a table that is missing while others
 // exist.
-func (a *Adapter) create(c *comparison, t table, name string) {
+func (c *comparison) create(t table, name string) {
+	a := c.of
 	var columns []string
 	for _, col := range t.columns {
 		definition := inSQL(a.layout.column(t.name, col.name)) + " " + col.kind
 		if !col.null {
 			definition += " NOT NULL"
+		}
+		if t.name == "passwords" && col.name == "userId" { // others delete users too
+			definition += fmt.Sprintf(" REFERENCES %s (%s) ON DELETE CASCADE", a.quoted("user"), inSQL(a.layout.column("user", "id")))
 		}
 		columns = append(columns, definition)
 	}
@@ -353,17 +375,23 @@ func (a *Adapter) create(c *comparison, t table, name string) {
 	key := strings.Join(keys, ", ")
 	c.change(fmt.Sprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s)) STRICT", name, strings.Join(columns, ", "), key), "the table %s is missing", name)
 	for _, ix := range t.indexes[1:] {
-		a.compareIndex(c, t, nil, ix)
+		c.compareIndex(t, nil, ix)
 	}
 }
 
 // compareTrigger looks for the trigger that deletes what belongs to a user.
-func (a *Adapter) compareTrigger(ctx context.Context, c *comparison) error {
-	there := false
-	rows, err := a.db.QueryContext(ctx, `SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = ?`, a.prefix+"user_delete_trg")
-	err = drain(rows, err, func(*sql.Rows) error { there = true; return nil })
-	if err == nil && !there {
-		c.change(a.named(`CREATE TRIGGER "user_delete_trg" BEFORE DELETE ON "user" BEGIN`+a.schema.trigger+` END`), "the trigger %suser_delete_trg is missing", a.prefix)
+func (c *comparison) compareTrigger(ctx context.Context) error {
+	a := c.of
+	made := ""
+	rows, err := a.db.QueryContext(ctx, `SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = ?`, a.prefix+"user_delete_trg")
+	err = drain(rows, err, func(rows *sql.Rows) error { return rows.Scan(&made) })
+	creation := a.named(`CREATE TRIGGER "user_delete_trg" BEFORE DELETE ON "user" BEGIN` + a.schema.trigger + ` END`)
+	switch {
+	case err != nil:
+	case made == "":
+		c.change(creation, "the trigger %suser_delete_trg is missing", a.prefix)
+	case !strings.Contains(made, a.quoted("passwords")): // an earlier version has made it
+		c.change(a.named(`DROP TRIGGER "user_delete_trg"`)+";\n"+creation, "the trigger %suser_delete_trg does not delete passwords", a.prefix)
 	}
 	return err
 }

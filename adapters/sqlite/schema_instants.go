@@ -21,7 +21,8 @@ const (
 // compareInstants looks at instants in tables that this package has not made, which are
 // STRICT beside a version: the declared type does not say how they are stored, and a
 // wrong guess ends every session.
-func (a *Adapter) compareInstants(ctx context.Context, c *comparison, all []found) error {
+func (c *comparison) compareInstants(ctx context.Context, all []found) error {
+	a := c.of
 	version, err := a.look(ctx, "gatehouse_schema")
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ type table struct {
 	name    string
 	columns []column
 	indexes []index
+	beside  bool // a site of others works without it
 }
 
 // column is a column that the adapter uses.
@@ -48,7 +49,7 @@ func (c column) inNewer() column    { c.null, c.added = true, true; return c }
 // currentSchema is the schema of this version of the package. A new version adds
 // columns with inNewer, indexes, and an SQL file that makes the same changes.
 var currentSchema = &schema{
-	version: 1,
+	version: 2,
 	files:   schemaFiles,
 	tables: []table{{
 		name:    "user",
@@ -91,11 +92,18 @@ var currentSchema = &schema{
 			{"authenticator_credentialID_key", true, []string{"credentialID"}},
 			{"authenticator_userId_idx", false, []string{"userId"}},
 		},
+		beside: true,
+	}, {
+		name:    "passwords",
+		columns: []column{textColumn("userId"), textColumn("hash"), textColumn("state")},
+		indexes: []index{{"passwords_userId_key", true, []string{"userId"}}},
+		beside:  true,
 	}},
 	trigger: `
 		DELETE FROM "session" WHERE userId = old.id;
 		DELETE FROM "account" WHERE userId = old.id;
-		DELETE FROM "authenticator" WHERE userId = old.id;`,
+		DELETE FROM "authenticator" WHERE userId = old.id;
+		DELETE FROM "passwords" WHERE userId = old.id;`,
 }
 
 // Schema returns the numbered SQL files that make the tables in a new database,

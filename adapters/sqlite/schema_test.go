@@ -244,8 +244,8 @@ func TestNextVersion(t *testing.T) {
 				run(t, db, `DELETE FROM user; DELETE FROM verificationToken`)
 			}
 			var version int
-			if err := db.QueryRowContext(t.Context(), `SELECT version FROM gatehouse_schema`).Scan(&version); err != nil || version != 2 {
-				t.Errorf("got version %d, %v; want 2", version, err)
+			if err := db.QueryRowContext(t.Context(), `SELECT version FROM gatehouse_schema`).Scan(&version); err != nil || version != 3 {
+				t.Errorf("got version %d, %v; want 3", version, err)
 			}
 			if !reflect.DeepEqual(shape, schemaObjects(t, db)) {
 				t.Error("an old process changed the tables")

@@ -10,10 +10,10 @@ import (
 
 // shape is what the statements need to know about the tables as they are.
 type shape struct {
-	columns   map[string]*storage // by alias and default name: s.expires
-	extras    map[string][]extra  // by alias: what the adapter writes for others
-	encoding  Encoding
-	noPasskey bool // there is no table of authenticators
+	columns  map[string]*storage // by alias and default name: s.expires
+	extras   map[string][]extra  // by alias: what the adapter writes for others
+	encoding Encoding
+	absent   map[string]error // the tables that are missing, by default name, with the error of their methods
 }
 
 // storage is where a column of the default layout is stored.
@@ -33,7 +33,7 @@ type extra struct {
 }
 
 // aliases stand for the tables in the names of columns in the statements.
-var aliases = map[string]string{"user": "u", "account": "a", "session": "s", "verificationToken": "v", "authenticator": "c"}
+var aliases = map[string]string{"user": "u", "account": "a", "session": "s", "verificationToken": "v", "authenticator": "c", "passwords": "p"}
 
 // millis and its inverse convert between an instant in the encoding and milliseconds.
 // Before it divides, stored makes the number positive, so that the result is rounded
@@ -171,8 +171,12 @@ func (s *shape) fill(query string, table func(string) string) *statement {
 		return s.read(prefix, in)
 	})
 	st.text = quotedName.ReplaceAllStringFunc(text, table)
-	st.absent = s.noPasskey && strings.Contains(query, `"authenticator"`)
-	st.same = len(st.arguments) == given && !st.absent
+	for table, err := range s.absent {
+		if strings.Contains(query, `"`+table+`"`) {
+			st.absent = err
+		}
+	}
+	st.same = len(st.arguments) == given && st.absent == nil
 	for i, a := range st.arguments {
 		st.same = st.same && a.position == i && (a.of == nil || !a.of.required && a.of.name != "")
 	}
@@ -192,8 +196,8 @@ func (s *statement) bind(args []any) ([]any, error) {
 	switch {
 	case s.same:
 		return args, nil
-	case s.absent:
-		return nil, errNoAuthenticators
+	case s.absent != nil:
+		return nil, s.absent
 	}
 	bound := make([]any, 0, len(args))
 	for _, a := range s.arguments {
@@ -215,8 +219,17 @@ func (s *statement) bind(args []any) ([]any, error) {
 // errNotKept means that the site's table has no column for a value.
 var errNotKept = fmt.Errorf("%w: SchemaChanges returns the statement that adds the column", adapter.ErrUnsupported)
 
-// errNoAuthenticators means that the site has no table of passkeys.
-var errNoAuthenticators = fmt.Errorf("%w: the table of authenticators is missing", adapter.ErrUnsupported)
+// errNoTable means that the site does not have the table of a method.
+var errNoTable = fmt.Errorf("%w: the site has no such table, and SchemaChanges returns the statements that make it", adapter.ErrUnsupported)
+
+// needing are the methods that need a table which a site of others may lack.
+var needing = []struct {
+	table   string
+	methods []string
+}{
+	{"authenticator", []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"}},
+	{"passwords", []string{"CreateUserWithPassword", "GetPassword", "SetPassword", "SwapPassword", "DeletePassword"}},
+}
 
 // RequiresEmail reports whether the tables refuse users without an e-mail address, as
 // those of Prisma do. Before the tables were compared, it reports what the layout says:
@@ -228,21 +241,29 @@ func (a *Adapter) RequiresEmail() bool {
 	return a.layout.EmailRequired
 }
 
-// Missing lists the methods that need the table of authenticators, if CheckSchema or
-// EnsureSchema has found that the site has none.
-func (a *Adapter) Missing() []string {
-	if s := a.shape.Load(); s != nil && s.noPasskey {
-		return []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"}
+// Missing lists the methods that need a table which the site does not have, of
+// authenticators or of passwords. With a layout of others it lists those of
+// adapter.Passwords until CheckSchema or EnsureSchema has found the table: call one of
+// them before auth.New.
+func (a *Adapter) Missing() (names []string) {
+	s := a.shape.Load()
+	for _, need := range needing {
+		unknown := s == nil && a.foreign && need.table == "passwords"
+		if unknown || s != nil && s.absent[need.table] != nil {
+			names = append(names, need.methods...)
+		}
 	}
-	return nil
+	return names
 }
 
 // shapeOf returns the shape of tables that were compared with the schema.
 func (a *Adapter) shapeOf(all []found) *shape {
-	s := &shape{columns: map[string]*storage{}, extras: map[string][]extra{}, encoding: a.layout.Instants}
+	s := &shape{columns: map[string]*storage{}, extras: map[string][]extra{}, encoding: a.layout.Instants, absent: map[string]error{}}
 	for i, t := range a.schema.tables {
 		alias := aliases[t.name]
-		s.noPasskey = all[i].kind == "" // of the last table
+		if a.lacks(t, all[i]) {
+			s.absent[t.name] = fmt.Errorf("the table %s: %w", a.quoted(t.name), errNoTable)
+		}
 		used := map[string]bool{}
 		for _, col := range t.columns {
 			own := a.layout.column(t.name, col.name)

@@ -123,7 +123,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 const fewSessions = 50
 
 // DeleteUser deletes the user and, by a trigger of the same statement, all
-// accounts, sessions and authenticators of that user. If the user has more than
+// accounts, sessions and authenticators and the password of that user. If the user has more than
 // 50 sessions, the sessions are deleted first, in short batches; if such a call
 // fails half-way, the user still exists and the call can be repeated. If a
 // foreign key in a table of the application forbids the deletion, the call fails
@@ -162,8 +162,9 @@ func (a *Adapter) deleteEverythingOf(ctx context.Context, id string) (user *adap
 			`DELETE FROM "session" WHERE {s.userId} = ?`,
 			`DELETE FROM "account" WHERE {a.userId} = ?`,
 			`DELETE FROM "authenticator" WHERE {c.userId} = ?`,
+			`DELETE FROM "passwords" WHERE {p.userId} = ?`,
 		} {
-			if _, err := tx.exec(ctx, query, id); err != nil && !errors.Is(err, errNoAuthenticators) {
+			if _, err := tx.exec(ctx, query, id); err != nil && !errors.Is(err, errNoTable) {
 				return err
 			}
 		}

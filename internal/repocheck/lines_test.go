@@ -14,18 +14,18 @@ import (
 // that adds clauses or broken adapters raises a limit by the lines that it adds.
 //
 // The suite is to come down to 21,000 lines and what was added since they were counted: 147
-// for calls that hang, 49 for the tables of others, 430 for SITE, 35 for AEDIT-11 and 482 for
-// stores of sessions. Until then its limit is what it has. The limit of the broken adapters
-// is 12,500 and those of SITE (156) and AEDIT-11 (58).
+// for calls that hang, 49 for the tables of others, 430 for SITE, 35 for AEDIT-11, 482 for
+// stores of sessions and 654 for PASS. Until then its limit is what it has. The limit of the
+// broken adapters is 12,500 and those of SITE (156), AEDIT-11 (58) and PASS (86).
 func TestSuiteIsShort(t *testing.T) {
 	for _, part := range []struct {
 		name  string
 		files *regexp.Regexp
 		most  int
 	}{
-		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_278},
+		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_932},
 		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
-		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_829},
+		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_915},
 	} {
 		if n := lines(t, part.files); n == 0 || n > part.most {
 			t.Errorf("%s: %d lines of Go, want at most %d", part.name, n, part.most)

@@ -31,7 +31,8 @@ class NotFound(Exception):
 METHODS = """createUser getUser getUserByEmail getUserByAccount updateUser deleteUser linkAccount unlinkAccount getAccount
 createSession getSessionAndUser updateSession deleteSession createVerificationToken useVerificationToken createAuthenticator
 getAuthenticator listAuthenticatorsByUserId updateAuthenticatorCounter deleteExpired listSessionsByUserId
-deleteSessionsByUserId listAccountsByUserId updateAccount deleteVerificationTokens""".split()
+deleteSessionsByUserId listAccountsByUserId updateAccount deleteVerificationTokens createUserWithPassword getPassword
+setPassword swapPassword deletePassword""".split()
 
 
 def serve(hello, open_store, drop=None):

@@ -138,7 +138,7 @@ func (s Settings) Harness() adaptertest.Harness {
 		Single:      s.limited(1),
 		Limited:     s.limited(4),
 		CheckHandle: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).DB.PingContext(ctx) },
-		InternalNames: []string{"user", "account", "session", "verificationToken", "authenticator", "gatehouse_schema",
+		InternalNames: []string{"user", "account", "session", "verificationToken", "authenticator", "passwords", "gatehouse_schema",
 			"user_email_key", "session_userId_idx", "user_delete_trg", "sqlite_master", "sqlite_schema"},
 	}
 	s.siteFields(&h)

@@ -46,7 +46,7 @@ const head = `<!-- Generated from clauses.json by go generate. Do not edit. -->
 var groups = map[string]string{
 	"CAP": "shape and capabilities", "USER": "users", "ACCT": "provider accounts", "SESS": "sessions", "VTOK": "verification tokens",
 	"AUTHN": "WebAuthn authenticators", "SIGNUP": "sign-up in one step", "ALIST": "lists and updates of accounts", "SLIST": "listing and ending sessions",
-	"AEDIT": "changing authenticators", "TEDIT": "deletion of verification tokens", "CASC": "deleting a user", "TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and unusual input",
+	"AEDIT": "changing authenticators", "TEDIT": "deletion of verification tokens", "PASS": "passwords", "CASC": "deleting a user", "TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and unusual input",
 	"ERR": "results and errors", "CTX": "contexts", "CONC": "concurrency", "FAULT": "failures during a call", "EXP": "expiry and clean-up",
 	"ISO": "instances, visibility, durability", "ALIAS": "memory", "VOL": "volume", "LIFE": "life cycle", "SITE": "sites that exist", "FLOW": "the core over the adapter",
 }

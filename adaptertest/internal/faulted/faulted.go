@@ -274,6 +274,8 @@ func AdoptID(c *kit.Context, x *Case) {
 		adopt(&k.New.User, func() kit.Call { return kit.CreateUser(k.New.User) })
 	case "CreateUserWithAccount":
 		adopt(&k.SignUp.User, func() kit.Call { return k.SignUp.Call() })
+	case "CreateUserWithPassword":
+		adopt(&k.Entrant.User, func() kit.Call { return k.Entrant.WithPassword() })
 	}
 }
 
@@ -514,6 +516,9 @@ func ModelOf(k *kit.Records, c *kit.Context) *model.Model {
 	}
 	if kit.Connects(c) {
 		m.Accounts[k.Passkey.Key()] = k.Passkey
+	}
+	if c.Works("SetPassword") {
+		m.Passwords[k.User.ID] = k.Password
 	}
 	return m
 }

@@ -82,6 +82,7 @@ func (k *Records) Reads() []Call {
 		ListAuthenticatorsByUserID(k.User.ID),
 		ListAccountsByUserID(k.User.ID),
 		ListSessionsByUserID(k.User.ID),
+		GetPassword(k.User.ID),
 	}
 }
 
@@ -106,6 +107,10 @@ func (k *Records) Writes() []Call {
 		DeleteSession(k.Session.SessionToken),
 		DeleteSessionsByUserID(k.User.ID, ""),
 		DeleteVerificationTokens(k.New.Token.Identifier),
+		k.Entrant.WithPassword(),
+		SwapPassword(k.Password, k.New.Password),
+		SetPassword(k.Password),
+		DeletePassword(k.User.ID, false),
 		DeleteUser(k.User.ID),
 	}
 }

@@ -16,6 +16,7 @@ type Draft struct {
 	Session       adapter.Session
 	Token         adapter.VerificationToken
 	Authenticator adapter.Authenticator
+	Password      adapter.Password
 
 	UserUpdate    adapter.UserUpdate
 	SessionUpdate adapter.SessionUpdate
@@ -71,6 +72,13 @@ func NewSignUp(c *Context) Draft {
 	d.Account.Type = adapter.AccountWebAuthn
 	d.Authenticator = c.NewAuthenticator("")
 	d.Authenticator.ProviderAccountID = d.Account.ProviderAccountID
+	return d
+}
+
+// NewEntrant returns a user with an ID, and a password that has no owner yet.
+func NewEntrant(c *Context) Draft {
+	d := *NewDraft(c, UserRecord, "")
+	d.Password = NewPassword(c, "")
 	return d
 }
 
@@ -220,6 +228,9 @@ func (d *Draft) Keys() Keys {
 
 // Call is the call of CreateUserWithAccount with the authenticator.
 func (d *Draft) Call() Call { return CreateUserWithAccount(d.User, d.Account, new(d.Authenticator)) }
+
+// WithPassword is the call of CreateUserWithPassword.
+func (d *Draft) WithPassword() Call { return CreateUserWithPassword(d.User, d.Password) }
 
 // WithoutPasskey is the call of CreateUserWithAccount without the authenticator.
 func (d *Draft) WithoutPasskey() Call { return CreateUserWithAccount(d.User, d.Account, nil) }

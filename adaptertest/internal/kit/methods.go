@@ -91,6 +91,13 @@ var methods = []Method{
 		args: func(c *Context, k []string) []any { return []any{k[0], int64(7), int64(1234), c.Instant(0)} }},
 	{Name: "DeleteVerificationTokens", Rules: "TEDIT-01 to TEDIT-03", Kind: VerificationTokenRecord, Creator: "CreateVerificationToken",
 		Parts: []string{"identifier"}},
+	{Name: "CreateUserWithPassword", Rules: "PASS-01, PASS-08, PASS-09", Kind: UserRecord, Write: true},
+	{Name: "GetPassword", Rules: "PASS-01, PASS-02", Kind: UserRecord, Creator: "SetPassword", Parts: userID},
+	{Name: "SetPassword", Rules: "PASS-01, PASS-03, PASS-11", Kind: UserRecord, Write: true},
+	{Name: "SwapPassword", Rules: "PASS-04, PASS-05", Kind: UserRecord, Creator: "SetPassword", Write: true,
+		Parts: userID, args: func(c *Context, k []string) []any { return []any{NewPassword(c, k[0]), NewPassword(c, k[0])} }},
+	{Name: "DeletePassword", Rules: "PASS-06, PASS-07", Kind: UserRecord, Creator: "SetPassword", Write: true,
+		Parts: userID, args: func(_ *Context, k []string) []any { return []any{k[0], false} }},
 }
 
 var (

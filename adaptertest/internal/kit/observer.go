@@ -83,6 +83,8 @@ func isEmptyRecord(record any) bool {
 		return r.Identifier == "" && r.Token == ""
 	case *adapter.Authenticator:
 		return r.CredentialID == ""
+	case *adapter.Password:
+		return r.UserID == "" || r.Hash == ""
 	default:
 		return false
 	}

@@ -96,6 +96,21 @@ var signatures = []signature{
 	{"DeleteVerificationTokens", "TokenEdits", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
 		return Optional[adapter.TokenEdits](a).DeleteVerificationTokens(ctx, x[0].(string))
 	}},
+	{"CreateUserWithPassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
+		return Optional[adapter.Passwords](a).CreateUserWithPassword(ctx, x[0].(adapter.User), x[1].(adapter.Password))
+	}},
+	{"GetPassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
+		return Optional[adapter.Passwords](a).GetPassword(ctx, x[0].(string))
+	}},
+	{"SetPassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
+		return Optional[adapter.Passwords](a).SetPassword(ctx, x[0].(adapter.Password))
+	}},
+	{"SwapPassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
+		return Optional[adapter.Passwords](a).SwapPassword(ctx, x[0].(adapter.Password), x[1].(adapter.Password))
+	}},
+	{"DeletePassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
+		return Optional[adapter.Passwords](a).DeletePassword(ctx, x[0].(string), x[1].(bool))
+	}},
 }
 
 // capabilities tell whether an adapter has an optional interface.
@@ -105,6 +120,7 @@ var capabilities = map[string]func(adapter.Adapter) bool{
 	"SessionLists":       hasCapability[adapter.SessionLists],
 	"AuthenticatorEdits": hasCapability[adapter.AuthenticatorEdits],
 	"TokenEdits":         hasCapability[adapter.TokenEdits],
+	"Passwords":          hasCapability[adapter.Passwords],
 }
 
 func (o *Observer) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
@@ -191,6 +207,21 @@ func (o *Observer) TouchAuthenticator(ctx context.Context, credentialID string, 
 func (o *Observer) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
 	return observe[int64](ctx, o, "DeleteVerificationTokens", identifier)
 }
+func (o *Observer) CreateUserWithPassword(ctx context.Context, user adapter.User, password adapter.Password) (*adapter.User, error) {
+	return observe[*adapter.User](ctx, o, "CreateUserWithPassword", user, password)
+}
+func (o *Observer) GetPassword(ctx context.Context, userID string) (*adapter.Password, error) {
+	return observe[*adapter.Password](ctx, o, "GetPassword", userID)
+}
+func (o *Observer) SetPassword(ctx context.Context, password adapter.Password) (*adapter.Password, error) {
+	return observe[*adapter.Password](ctx, o, "SetPassword", password)
+}
+func (o *Observer) SwapPassword(ctx context.Context, from adapter.Password, to adapter.Password) (*adapter.Password, error) {
+	return observe[*adapter.Password](ctx, o, "SwapPassword", from, to)
+}
+func (o *Observer) DeletePassword(ctx context.Context, userID string, keepOne bool) (*adapter.Password, error) {
+	return observe[*adapter.Password](ctx, o, "DeletePassword", userID, keepOne)
+}
 
 // Each of these functions returns a call of the method.
 
@@ -245,4 +276,15 @@ func TouchAuthenticator(credentialID string, from int64, to int64, used time.Tim
 }
 func DeleteVerificationTokens(identifier string) Call {
 	return newCall("DeleteVerificationTokens", identifier)
+}
+func CreateUserWithPassword(user adapter.User, password adapter.Password) Call {
+	return newCall("CreateUserWithPassword", user, password)
+}
+func GetPassword(userID string) Call             { return newCall("GetPassword", userID) }
+func SetPassword(password adapter.Password) Call { return newCall("SetPassword", password) }
+func SwapPassword(from adapter.Password, to adapter.Password) Call {
+	return newCall("SwapPassword", from, to)
+}
+func DeletePassword(userID string, keepOne bool) Call {
+	return newCall("DeletePassword", userID, keepOne)
 }

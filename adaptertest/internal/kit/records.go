@@ -20,8 +20,8 @@ type Records struct {
 	Tokens         []adapter.VerificationToken
 	Authenticators []adapter.Authenticator
 	// New is for the calls that create and change records of the user, SignUp for one that
-	// creates another user.
-	New, SignUp Draft
+	// creates another user, and Entrant for one that creates a third with a password.
+	New, SignUp, Entrant Draft
 
 	has   map[Kind]bool  // of the kinds of which a record was found
 	found map[string]any // what the lookups found, by their methods
@@ -53,7 +53,13 @@ func NewFixture(c *Context, a adapter.Adapter) *Records {
 	k.New.Authenticator = c.NewAuthenticator(k.User.ID)
 	k.New.UserUpdate = UserUpdate(c, k.User.ID, UserFields)
 	k.New.SessionUpdate = adapter.SessionUpdate{SessionToken: k.Session.SessionToken, Expires: adapter.To(c.Instant(3 * time.Hour))}
-	k.SignUp = NewSignUp(c)
+	k.Password, k.New.Password = NewPassword(c, k.User.ID), NewPassword(c, k.User.ID)
+	if c.Works("SetPassword") {
+		if _, err := SetPassword(k.Password).Do(c.Ctx, a); err != nil {
+			c.Fatalf("SetPassword: %v", err)
+		}
+	}
+	k.SignUp, k.Entrant = NewSignUp(c), NewEntrant(c)
 	k.New.accountUpdate = AccountUpdate(c, k.Account.Key(), AccountFields)
 	k.New.Touched = c.Instant(0)
 	return k
@@ -160,8 +166,8 @@ func Connects(c *Context) bool {
 func (k *Records) Keys() Keys {
 	email, _ := k.New.UserUpdate.Email.Get()
 	return Keys{
-		Users:       []string{k.User.ID, k.New.User.ID, k.SignUp.User.ID},
-		Emails:      []string{k.User.Email, email, k.New.User.Email, k.SignUp.User.Email},
+		Users:       []string{k.User.ID, k.New.User.ID, k.SignUp.User.ID, k.Entrant.User.ID},
+		Emails:      []string{k.User.Email, email, k.New.User.Email, k.SignUp.User.Email, k.Entrant.User.Email},
 		Accounts:    []adapter.AccountKey{k.Account.Key(), k.New.Account.Key(), k.Passkey.Key(), k.SignUp.Account.Key()},
 		Sessions:    []string{k.Session.SessionToken, k.New.Session.SessionToken},
 		Credentials: []string{k.Authenticator.CredentialID, k.New.Authenticator.CredentialID, k.SignUp.Authenticator.CredentialID},
@@ -179,6 +185,11 @@ func Newcomer(c *Context, a adapter.Adapter) *Records {
 		d.Store(c, a)
 		k.take(d)
 		k.has[kind.Kind] = true
+	}
+	if c.Works("SetPassword") {
+		if _, err := SetPassword(NewPassword(c, k.User.ID)).Do(c.Ctx, a); err != nil {
+			c.Fatalf("SetPassword: %v", err)
+		}
 	}
 	return k
 }
@@ -226,6 +237,9 @@ func addUninvolved(c *Context) *Records {
 			d.User = *u
 		}
 		k.take(d)
+	}
+	if c.Works("SetPassword") && k.User.ID != "" {
+		_, _ = SetPassword(NewPassword(c, k.User.ID)).Do(c.Ctx, c.Raw) // one that is not stored is left out, as the records are
 	}
 	Wrote(c)
 	k.found = k.look(c, c.Raw)
@@ -284,6 +298,7 @@ var comparisons = []struct {
 	{"ListAccountsByUserID", "the", "list of accounts", false},
 	{"ListSessionsByUserID", "the", "list of sessions", false},
 	{"ListAuthenticatorsByUserID", "the", "list of authenticators", true},
+	{"GetPassword", "a", "password", true},
 }
 
 // Check compares the uninvolved user's records with those before the clause.

@@ -61,7 +61,7 @@ func lookups(c *Context, a adapter.Adapter, k Keys) (all []lookup) {
 		}
 	}
 	for _, id := range k.Users {
-		look(id, GetUser(id), ListAuthenticatorsByUserID(id), ListAccountsByUserID(id), ListSessionsByUserID(id))
+		look(id, GetUser(id), ListAuthenticatorsByUserID(id), ListAccountsByUserID(id), ListSessionsByUserID(id), GetPassword(id))
 	}
 	for _, email := range k.Emails {
 		look(email, GetUserByEmail(email))

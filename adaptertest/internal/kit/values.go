@@ -157,3 +157,12 @@ func (c *Context) NewAuthenticator(userID string) adapter.Authenticator {
 		LastUsed:             keeping(c, "Authenticator.LastUsed", new(c.Instant(-24*time.Hour))),
 	}
 }
+
+// NewPassword returns a password of the user, in the form that package auth/password has.
+func NewPassword(c *Context, userID string) adapter.Password {
+	return adapter.Password{
+		UserID: userID,
+		Hash:   "$argon2id$v=19$m=19456,t=2,p=1$" + c.Secret("hash-ñ+/"),
+		State:  fmt.Sprintf(`{"wrong": 3, "of": %q, "zero": "\\u0000"}`, c.Secret("state-ü☂")),
+	}
+}

@@ -132,7 +132,7 @@ var titles = map[string]string{
 	"ALIAS": "Nothing shared", "ISO": "Isolation", "CONC": "Concurrency", "CTX": "Contexts", "FAULT": "Faults",
 	"ERR": "Errors", "EXP": "Expiry and clean-up", "LIFE": "Opening and closing", "VOL": "Volume", "SITE": "Sites that exist",
 	"FLOW": "The core over the adapter", "SIGNUP": "Signing up in one step", "ALIST": "Lists of accounts",
-	"SLIST": "Lists of sessions", "AEDIT": "Changing authenticators", "TEDIT": "Deleting verification tokens",
+	"SLIST": "Lists of sessions", "AEDIT": "Changing authenticators", "TEDIT": "Deleting verification tokens", "PASS": "Passwords",
 }
 
 // groups returns the clauses that have a result, group by group in the order of the contract.

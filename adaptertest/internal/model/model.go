@@ -25,6 +25,7 @@ type Model struct {
 	Sessions       map[string]adapter.Session
 	Tokens         map[adapter.VerificationTokenKey]adapter.VerificationToken
 	Authenticators map[string]adapter.Authenticator
+	Passwords      map[string]adapter.Password // by the ID of the user
 }
 
 // Broken is a method whose change the model loses: UpdateUser, UpdateSession,
@@ -40,6 +41,7 @@ func New() *Model {
 		Sessions:       map[string]adapter.Session{},
 		Tokens:         map[adapter.VerificationTokenKey]adapter.VerificationToken{},
 		Authenticators: map[string]adapter.Authenticator{},
+		Passwords:      map[string]adapter.Password{},
 	}
 }
 
@@ -65,7 +67,7 @@ func (m *Model) Enter(ctx context.Context) error {
 func (m *Model) Clone() *Model {
 	return &Model{
 		Users: maps.Clone(m.Users), Accounts: maps.Clone(m.Accounts), Sessions: maps.Clone(m.Sessions),
-		Tokens: maps.Clone(m.Tokens), Authenticators: maps.Clone(m.Authenticators),
+		Tokens: maps.Clone(m.Tokens), Authenticators: maps.Clone(m.Authenticators), Passwords: maps.Clone(m.Passwords),
 	}
 }
 
@@ -150,6 +152,11 @@ func (m *Model) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, 
 		return nil, err
 	}
 	defer m.Mu.Unlock()
+	return m.create(u)
+}
+
+// create stores a new user.
+func (m *Model) create(u adapter.User) (*adapter.User, error) {
 	if _, taken := m.Users[u.ID]; taken || m.EmailTaken(u.Email, "") {
 		return nil, adapter.ErrConflict
 	}
@@ -229,6 +236,7 @@ func (m *Model) DeleteUser(ctx context.Context, id string) (*adapter.User, error
 		return nil, nil
 	}
 	delete(m.Users, id)
+	delete(m.Passwords, id)
 	for k, a := range m.Accounts {
 		if a.UserID == id {
 			delete(m.Accounts, k)
@@ -604,7 +612,7 @@ func (m *Model) DeleteAuthenticator(ctx context.Context, userID, credentialID st
 			left++
 		}
 	}
-	if keepOne && left == 0 {
+	if _, has := m.Passwords[userID]; keepOne && left == 0 && !has {
 		return nil, adapter.ErrLastCredential
 	}
 	delete(m.Authenticators, credentialID)
@@ -661,4 +669,99 @@ func (m *Model) DeleteVerificationTokens(ctx context.Context, identifier string)
 		}
 	}
 	return deleted, nil
+}
+
+// CreateUserWithPassword implements [adapter.Passwords].
+func (m *Model) CreateUserWithPassword(ctx context.Context, u adapter.User, password adapter.Password) (*adapter.User, error) {
+	if err := password.Check(); err != nil {
+		return nil, err
+	}
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	created, err := m.create(u)
+	if err != nil {
+		return nil, err
+	}
+	password.UserID = created.ID
+	m.Passwords[created.ID] = password
+	return created, nil
+}
+
+// GetPassword implements [adapter.Passwords].
+func (m *Model) GetPassword(ctx context.Context, userID string) (*adapter.Password, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if p, ok := m.Passwords[userID]; ok {
+		return &p, nil
+	}
+	return nil, nil
+}
+
+// SetPassword implements [adapter.Passwords].
+func (m *Model) SetPassword(ctx context.Context, password adapter.Password) (*adapter.Password, error) {
+	if err := password.Check(); err != nil {
+		return nil, err
+	}
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if _, ok := m.Users[password.UserID]; !ok {
+		return nil, adapter.ErrNotFound
+	}
+	m.Passwords[password.UserID] = password
+	return &password, nil
+}
+
+// SwapPassword implements [adapter.Passwords].
+func (m *Model) SwapPassword(ctx context.Context, from, to adapter.Password) (*adapter.Password, error) {
+	if err := to.Check(); err != nil {
+		return nil, err
+	}
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	if p, ok := m.Passwords[from.UserID]; !ok || p != from {
+		return nil, nil
+	}
+	to.UserID = from.UserID
+	m.Passwords[from.UserID] = to
+	return &to, nil
+}
+
+// DeletePassword implements [adapter.Passwords].
+func (m *Model) DeletePassword(ctx context.Context, userID string, keepOne bool) (*adapter.Password, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	p, ok := m.Passwords[userID]
+	if !ok {
+		return nil, nil
+	}
+	if keepOne && !m.waysBeside(userID) {
+		return nil, adapter.ErrLastCredential
+	}
+	delete(m.Passwords, userID)
+	return &p, nil
+}
+
+// waysBeside reports whether the user has a way to sign in beside the password.
+func (m *Model) waysBeside(userID string) bool {
+	for _, a := range m.Accounts {
+		if a.UserID == userID {
+			return true
+		}
+	}
+	for _, a := range m.Authenticators {
+		if a.UserID == userID {
+			return true
+		}
+	}
+	return false
 }

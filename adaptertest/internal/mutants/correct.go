@@ -44,7 +44,7 @@ func (k Correct) Harness() adaptertest.Harness {
 }
 
 // quickGroups are the groups that take little time.
-var quickGroups = []string{"CAP", "USER", "ACCT", "SESS", "VTOK", "AUTHN", "CASC", "TIME", "DATA", "INPUT", "EXP", "ISO", "ALIAS", "LIFE", "ERR", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT"}
+var quickGroups = []string{"CAP", "USER", "ACCT", "SESS", "VTOK", "AUTHN", "CASC", "TIME", "DATA", "INPUT", "EXP", "ISO", "ALIAS", "LIFE", "ERR", "SIGNUP", "ALIST", "SLIST", "AEDIT", "PASS", "TEDIT"}
 
 // Quick returns the groups that the package's test runs on it.
 func (k Correct) Quick() []string {

@@ -36,6 +36,7 @@ type records struct {
 	tokens         map[adapter.VerificationTokenKey]adapter.VerificationToken
 	authenticators map[string]adapter.Authenticator
 	credentials    map[string][]string // from the user's ID to the credential IDs
+	passwords      map[string]adapter.Password
 
 	// Indexes of a user's accounts and sessions. An entry may be out of date: the
 	// record may be deleted or belong to another user.
@@ -75,7 +76,7 @@ func newRecords(c *clock, spaces map[string]*records) *records {
 		users: map[string]adapter.User{}, emails: map[string]string{},
 		accounts: map[adapter.AccountKey]adapter.Account{}, sessions: map[string]adapter.Session{},
 		tokens:         map[adapter.VerificationTokenKey]adapter.VerificationToken{},
-		authenticators: map[string]adapter.Authenticator{}, credentials: map[string][]string{},
+		authenticators: map[string]adapter.Authenticator{}, credentials: map[string][]string{}, passwords: map[string]adapter.Password{},
 		accountsOf: map[string]map[adapter.AccountKey]bool{}, sessionsOf: map[string]map[string]bool{},
 		extra: map[string]any{}, clock: c, spaces: spaces,
 	}
@@ -162,18 +163,27 @@ func taken[K comparable, T any](ctx context.Context, m *mem, in *map[K]T, key K)
 
 func (m *mem) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
 	return write(ctx, m, func() (*adapter.User, error) {
-		if u.ID == "" {
-			u.ID = newID()
-		}
-		if _, taken := m.users[u.ID]; taken {
-			return nil, conflict("the id")
-		}
-		if _, taken := m.emails[u.Email]; taken {
-			return nil, conflict("the e-mail")
+		if err := freeUser(m.records, &u); err != nil {
+			return nil, err
 		}
 		m.putUser(u)
 		return new(copyUser(u)), nil
 	})
+}
+
+// freeUser gives the new user an ID if it has none, and returns an error if its ID or
+// address is taken.
+func freeUser(r *records, u *adapter.User) error {
+	if u.ID == "" {
+		u.ID = newID()
+	}
+	if _, taken := r.users[u.ID]; taken {
+		return conflict("the id")
+	}
+	if _, taken := r.emails[u.Email]; taken {
+		return conflict("the e-mail")
+	}
+	return nil
 }
 
 func newID() string { return strings.ToLower(rand.Text()) }
@@ -254,6 +264,7 @@ func dropping(m *mem, what func(id string, u *adapter.User)) call[string, *adapt
 func (r *records) dropUser(id string) {
 	delete(r.emails, r.users[id].Email)
 	delete(r.users, id)
+	delete(r.passwords, id)
 }
 
 func (r *records) dropAccounts(userID string) {

@@ -15,14 +15,8 @@ func (m *mem) CreateUserWithAccount(ctx context.Context, u adapter.User, account
 		if account.Provider == "" || account.ProviderAccountID == "" || authenticator != nil && authenticator.CredentialID == "" {
 			return nil, errEmpty
 		}
-		if u.ID == "" {
-			u.ID = newID()
-		}
-		if _, taken := m.users[u.ID]; taken {
-			return nil, conflict("the id")
-		}
-		if _, taken := m.emails[u.Email]; taken {
-			return nil, conflict("the e-mail")
+		if err := freeUser(m.records, &u); err != nil {
+			return nil, err
 		}
 		if _, taken := m.accounts[account.Key()]; taken {
 			return nil, conflict("the account")
@@ -113,7 +107,7 @@ func (m *mem) DeleteAuthenticator(ctx context.Context, userID, credentialID stri
 				left++
 			}
 		}
-		if keepOne && left == 0 {
+		if _, has := m.passwords[userID]; keepOne && left == 0 && !has {
 			return nil, fmt.Errorf("mem: %w", adapter.ErrLastCredential)
 		}
 		m.dropAuthenticator(a)
@@ -177,5 +171,65 @@ func (m *mem) DeleteVerificationTokens(ctx context.Context, identifier string) (
 			}
 		}
 		return deleted, nil
+	})
+}
+
+func (m *mem) CreateUserWithPassword(ctx context.Context, u adapter.User, password adapter.Password) (*adapter.User, error) {
+	if err := password.Check(); err != nil {
+		return nil, err
+	}
+	return write(ctx, m, func() (*adapter.User, error) {
+		if err := freeUser(m.records, &u); err != nil {
+			return nil, err
+		}
+		m.putUser(u)
+		password.UserID = u.ID
+		m.passwords[u.ID] = password
+		return new(copyUser(u)), nil
+	})
+}
+
+func (m *mem) GetPassword(ctx context.Context, userID string) (*adapter.Password, error) {
+	return found(ctx, m, &m.passwords, userID, func(p adapter.Password) adapter.Password { return p })
+}
+
+func (m *mem) SetPassword(ctx context.Context, password adapter.Password) (*adapter.Password, error) {
+	if err := password.Check(); err != nil {
+		return nil, err
+	}
+	return write(ctx, m, func() (*adapter.Password, error) {
+		if _, ok := m.users[password.UserID]; !ok {
+			return nil, notFound("user")
+		}
+		m.passwords[password.UserID] = password
+		return &password, nil
+	})
+}
+
+func (m *mem) SwapPassword(ctx context.Context, from, to adapter.Password) (*adapter.Password, error) {
+	if err := to.Check(); err != nil {
+		return nil, err
+	}
+	return write(ctx, m, func() (*adapter.Password, error) {
+		if p, ok := m.passwords[from.UserID]; !ok || p != from {
+			return nil, nil
+		}
+		to.UserID = from.UserID
+		m.passwords[from.UserID] = to
+		return &to, nil
+	})
+}
+
+func (m *mem) DeletePassword(ctx context.Context, userID string, keepOne bool) (*adapter.Password, error) {
+	return write(ctx, m, func() (*adapter.Password, error) {
+		p, ok := m.passwords[userID]
+		if !ok {
+			return nil, nil
+		}
+		if authenticators, accounts := m.waysIn(userID); keepOne && authenticators+accounts == 0 {
+			return nil, fmt.Errorf("mem: %w", adapter.ErrLastCredential)
+		}
+		delete(m.passwords, userID)
+		return &p, nil
 	})
 }

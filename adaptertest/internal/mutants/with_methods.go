@@ -19,6 +19,7 @@ type contract interface {
 	adapter.AuthenticatorEdits
 	adapter.AuthenticatorBackups
 	adapter.TokenEdits
+	adapter.Passwords
 }
 
 // replacements are the methods that replace those of the base. The others are nil.
@@ -53,6 +54,11 @@ type replacements struct {
 	touchAuthenticator         func(ctx context.Context, credentialID string, from int64, to int64, used time.Time) (*adapter.Authenticator, error)
 	updateAuthenticatorBackup  func(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error)
 	deleteVerificationTokens   func(ctx context.Context, identifier string) (int64, error)
+	createUserWithPassword     func(ctx context.Context, user adapter.User, password adapter.Password) (*adapter.User, error)
+	getPassword                func(ctx context.Context, userID string) (*adapter.Password, error)
+	setPassword                func(ctx context.Context, password adapter.Password) (*adapter.Password, error)
+	swapPassword               func(ctx context.Context, from adapter.Password, to adapter.Password) (*adapter.Password, error)
+	deletePassword             func(ctx context.Context, userID string, keepOne bool) (*adapter.Password, error)
 }
 
 func (w *with) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
@@ -144,4 +150,19 @@ func (w *with) UpdateAuthenticatorBackup(ctx context.Context, credentialID strin
 }
 func (w *with) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
 	return or(w.deleteVerificationTokens, w.base.DeleteVerificationTokens)(ctx, identifier)
+}
+func (w *with) CreateUserWithPassword(ctx context.Context, user adapter.User, password adapter.Password) (*adapter.User, error) {
+	return or(w.createUserWithPassword, w.base.CreateUserWithPassword)(ctx, user, password)
+}
+func (w *with) GetPassword(ctx context.Context, userID string) (*adapter.Password, error) {
+	return or(w.getPassword, w.base.GetPassword)(ctx, userID)
+}
+func (w *with) SetPassword(ctx context.Context, password adapter.Password) (*adapter.Password, error) {
+	return or(w.setPassword, w.base.SetPassword)(ctx, password)
+}
+func (w *with) SwapPassword(ctx context.Context, from adapter.Password, to adapter.Password) (*adapter.Password, error) {
+	return or(w.swapPassword, w.base.SwapPassword)(ctx, from, to)
+}
+func (w *with) DeletePassword(ctx context.Context, userID string, keepOne bool) (*adapter.Password, error) {
+	return or(w.deletePassword, w.base.DeletePassword)(ctx, userID, keepOne)
 }

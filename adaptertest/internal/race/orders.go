@@ -107,6 +107,10 @@ func (k *contest) writesOf(c *kit.Context, caller int) []kit.Call {
 		kit.RenameAuthenticator(k.User.ID, k.Authenticator.CredentialID, c.Unique("name")),
 		kit.TouchAuthenticator(k.Authenticator.CredentialID, k.Authenticator.Counter, k.Authenticator.Counter+step, k.New.Touched),
 		kit.DeleteAuthenticator(k.User.ID, k.Authenticator.CredentialID, false),
+		kit.CreateUserWithPassword(user, kit.NewPassword(c, "")),
+		kit.SetPassword(kit.NewPassword(c, owner)),
+		kit.SwapPassword(k.Password, kit.NewPassword(c, k.User.ID)),
+		kit.DeletePassword(k.User.ID, false),
 	}
 	for _, twin := range k.Authenticators {
 		calls = append(calls, kit.DeleteAuthenticator(k.User.ID, twin.CredentialID, false))
@@ -132,7 +136,8 @@ func WritesAtOnce(c *kit.Context) {
 }
 
 // updateMethods are the methods that return the record which they have changed.
-var updateMethods = []string{"UpdateUser", "UpdateAccount", "UpdateSession", "UpdateAuthenticatorCounter", "RenameAuthenticator", "TouchAuthenticator"}
+var updateMethods = []string{"UpdateUser", "UpdateAccount", "UpdateSession", "UpdateAuthenticatorCounter", "RenameAuthenticator", "TouchAuthenticator",
+	"SetPassword", "SwapPassword"}
 
 // LookupsBesideWrites makes a write, and a lookup or an update, at the same time. They have
 // an order, which also explains the record that the update returns.
@@ -344,6 +349,8 @@ func sameKind(s *model.Model, m Operation, refused error) bool {
 		user = x.UserID
 	case adapter.Authenticator:
 		user = x.UserID
+	case adapter.Password:
+		user = x.UserID
 	case adapter.UserUpdate:
 		user = x.ID
 	}
@@ -357,7 +364,8 @@ func sameKind(s *model.Model, m Operation, refused error) bool {
 // mayRefuse reports whether a write may be refused although it would succeed alone.
 func mayRefuse(c *kit.Context, s *model.Model, m, beside Operation) bool {
 	switch m.Method {
-	case "CreateUser", "CreateUserWithAccount", "UpdateUser", "LinkAccount", "CreateSession", "CreateAuthenticator", "CreateVerificationToken":
+	case "CreateUser", "CreateUserWithAccount", "CreateUserWithPassword", "UpdateUser", "LinkAccount", "CreateSession", "CreateAuthenticator",
+		"CreateVerificationToken":
 		return errors.Is(m.Err, adapter.ErrConflict) && !removes(beside.Call) // two writes for one key may refuse each other
 	case "UpdateSession":
 		return m.Args[0].(adapter.SessionUpdate).UserID.IsSet() // [SESS-23]
@@ -378,12 +386,12 @@ func possible(c *kit.Context, m Operation, want any, beside Operation) bool {
 		return m.Method == "DeleteUser" || m.Method == "DeleteSessionsByUserID" || m.Method == "DeleteVerificationTokens"
 	}
 	switch m.Method {
-	case "CreateUser", "CreateUserWithAccount", "UpdateUser", "CreateSession", "CreateAuthenticator", "UpdateAccount",
-		"UpdateAuthenticatorCounter", "RenameAuthenticator", "TouchAuthenticator", "UseVerificationToken":
+	case "CreateUser", "CreateUserWithAccount", "CreateUserWithPassword", "UpdateUser", "CreateSession", "CreateAuthenticator", "UpdateAccount",
+		"UpdateAuthenticatorCounter", "RenameAuthenticator", "TouchAuthenticator", "SetPassword", "SwapPassword", "UseVerificationToken":
 		return kit.IsNilRecord(m.Result) == kit.IsNilRecord(want)
 	case "LinkAccount", "CreateVerificationToken", "UpdateSession":
 		return kit.IsNilRecord(m.Result) || !kit.IsNilRecord(want) // it need not return the record
-	case "DeleteUser", "UnlinkAccount", "DeleteSession", "DeleteAuthenticator":
+	case "DeleteUser", "UnlinkAccount", "DeleteSession", "DeleteAuthenticator", "DeletePassword":
 		return true // nor do these, and both calls may have found it
 	case "DeleteSessionsByUserID", "DeleteVerificationTokens":
 		return deletesMany(beside) || m.Result == want
@@ -441,14 +449,18 @@ func asAssigned(m Operation) kit.Call {
 		user := m.Args[0].(adapter.User)
 		user.ID = u.ID
 		return kit.CreateUserWithAccount(user, m.Args[1].(adapter.Account), m.Args[2].(*adapter.Authenticator))
+	case "CreateUserWithPassword":
+		user := m.Args[0].(adapter.User)
+		user.ID = u.ID
+		return kit.CreateUserWithPassword(user, m.Args[1].(adapter.Password))
 	}
 	return m.Call
 }
 
 // createdIDs returns the ID of the user that the call creates, if it creates one.
 func createdIDs(k kit.Call) []string {
-	if k.Method == "CreateUser" || k.Method == "CreateUserWithAccount" {
-		return []string{k.Args[0].(adapter.User).ID}
+	if u, ok := k.Args[0].(adapter.User); ok {
+		return []string{u.ID}
 	}
 	return nil
 }

@@ -243,7 +243,7 @@ func change[T any](t *rapid.T, field string, fresh, none, stored T) adapter.Chan
 // record and some of the other calls, so that it goes deep into the rest.
 func (m *machine) actions(t *rapid.T) map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){}
-	for _, of := range []map[string]func(*rapid.T){m.userActions(), m.accountActions(), m.sessionActions(), m.tokenActions(), m.authenticatorActions()} {
+	for _, of := range []map[string]func(*rapid.T){m.userActions(), m.accountActions(), m.sessionActions(), m.tokenActions(), m.authenticatorActions(), m.passwordActions()} {
 		maps.Copy(all, of)
 	}
 	without := map[kit.Kind]bool{}

@@ -250,3 +250,37 @@ func (m *machine) authenticatorActions() map[string]func(*rapid.T) {
 		},
 	}
 }
+
+func (m *machine) passwordActions() map[string]func(*rapid.T) {
+	c := m.c
+	// stored is the password of the user as the model has it, or one with another hash or state.
+	stored := func(t *rapid.T, userID string) adapter.Password {
+		p := m.model.Passwords[userID]
+		p.UserID = userID
+		switch rapid.IntRange(0, 4).Draw(t, "from") {
+		case 0:
+			p.Hash += " "
+		case 1:
+			p.State = ""
+		}
+		return p
+	}
+	return map[string]func(*rapid.T){
+		"CreateUserWithPassword": func(t *rapid.T) {
+			e := kit.NewEntrant(c)
+			e.User.ID, e.User.Email = pick(t, m.ids[:3]), pick(t, m.addresses())
+			got, err := m.do(t, e.WithPassword())
+			e.User.ID = m.assigned(e.User.ID, got, err)
+			m.agree(t, e.WithPassword(), got, err, true)
+		},
+		"GetPassword": func(t *rapid.T) { m.same(t, kit.GetPassword(pick(t, m.ids)), true) },
+		"SetPassword": func(t *rapid.T) { m.same(t, kit.SetPassword(kit.NewPassword(c, pick(t, m.ids))), true) },
+		"SwapPassword": func(t *rapid.T) {
+			id := pick(t, m.ids)
+			m.same(t, kit.SwapPassword(stored(t, id), kit.NewPassword(c, id)), true)
+		},
+		"DeletePassword": func(t *rapid.T) {
+			m.same(t, kit.DeletePassword(pick(t, m.ids), rapid.Bool().Draw(t, "keep one")), true)
+		},
+	}
+}

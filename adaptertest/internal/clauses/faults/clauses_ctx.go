@@ -316,7 +316,7 @@ func tookEffect(c *kit.Context, k *kit.Records, m *model.Model, w kit.Call, reco
 			c.Fatalf("CreateVerificationToken was cancelled during the call and succeeded, but no token exists")
 		}
 		return
-	case "CreateUser", "CreateUserWithAccount":
+	case "CreateUser", "CreateUserWithAccount", "CreateUserWithPassword":
 		x := faulted.Case{Fixture: k, Call: w}
 		faulted.AdoptID(c, &x)
 		w = x.Call

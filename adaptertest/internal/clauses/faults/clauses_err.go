@@ -661,6 +661,8 @@ func whatWasRefusedStaysFree(c *kit.Context) {
 	try("an owner who is nobody", "LinkAccount", kit.LinkAccount(x), kit.LinkAccount(own))
 	try("an owner who is nobody", "CreateSession", kit.CreateSession(s), kit.CreateSession(mine))
 	try("an owner who is nobody", "CreateAuthenticator", kit.CreateAuthenticator(w), kit.CreateAuthenticator(key))
+	ownerless, owned := kit.NewPassword(c, nobody), kit.NewPassword(c, a.ID)
+	try("an owner who is nobody", "SetPassword", kit.SetPassword(ownerless), kit.SetPassword(owned))
 
 	if !c.Works("CreateUserWithAccount") {
 		return
@@ -723,6 +725,7 @@ func refusalsAreNoFailures(c *kit.Context) {
 		kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, UserID: adapter.To(nobody)}),
 		kit.UpdateAccount(kit.AccountUpdate(c, c.NewAccount(nobody).Key(), kit.AccountFields)),
 		kit.TouchAuthenticator(c.Unique("credential"), 1, 2, c.Instant(0)),
+		kit.SetPassword(kit.NewPassword(c, nobody)),
 	}
 	if c.Works("DeleteAuthenticator") {
 		w := c.Authenticator(c.User().ID)

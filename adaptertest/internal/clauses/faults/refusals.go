@@ -75,6 +75,7 @@ func refusedOn(c *kit.Context, k *kit.Records) []kit.Call {
 		kit.UpdateAuthenticatorCounter(absent.CredentialID, 9),
 		kit.TouchAuthenticator(absent.CredentialID, 1, 2, k.New.Touched),
 		kit.UpdateAccount(kit.AccountUpdate(c, c.NewAccount(nobody).Key(), kit.AccountFields)),
+		kit.SetPassword(kit.NewPassword(c, nobody)), kit.CreateUserWithPassword(twin, kit.NewPassword(c, "")),
 	}
 	if !kit.AssignsIDs(c) {
 		same := k.New.User

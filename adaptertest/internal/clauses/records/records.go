@@ -7,5 +7,5 @@ import "slices"
 // Checks are the checks of the clauses.
 var Checks = slices.Concat(
 	capClauses, userClauses, acctClauses, sessClauses, vtokClauses, authnClauses,
-	signupClauses, alistClauses, slistClauses, aeditClauses, teditClauses, cascClauses,
+	signupClauses, alistClauses, slistClauses, aeditClauses, teditClauses, passClauses, cascClauses,
 )
