@@ -36,11 +36,13 @@ var (
 	_ adapter.AuthenticatorBackups = (*Adapter)(nil)
 	_ adapter.EmailRequirer        = (*Adapter)(nil)
 	_ adapter.TokenEdits           = (*Adapter)(nil)
+	_ adapter.Passwords            = (*Adapter)(nil)
 )
 
 // records are the collections of the adapter.
-type records struct{ users, accounts, sessions, tokens, authenticators collection }
+type records struct{ users, accounts, sessions, tokens, authenticators, passwords collection }
 
+// all returns the collections without that of passwords, which a site may lack.
 func (r *records) all() []collection {
 	return []collection{r.users, r.accounts, r.sessions, r.tokens, r.authenticators}
 }
@@ -63,6 +65,8 @@ type site struct {
 
 	checked    atomic.Bool // check has found that the database is right
 	needsEmail atomic.Bool // see RequiresEmail
+
+	noPasswords atomic.Pointer[string] // why there is no place for passwords, or nil
 }
 
 // Option changes what New does by default.
@@ -117,6 +121,7 @@ func New(db *mgo.Database, with ...Option) (*Adapter, error) {
 	on.sessions = named(o.names.Sessions, "sessions", "sessionToken")
 	on.tokens = named(o.names.VerificationTokens, "verification_tokens", "identifier", "token")
 	on.authenticators = named(o.names.Authenticators, "authenticators", on.forms.credential)
+	on.passwords = named(o.names.Passwords, "passwords")
 	on.users.stamped, on.accounts.stamped, on.sessions.stamped = o.names.prisma, o.names.prisma, o.names.prisma
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("mongo: New: %w", err)

@@ -234,14 +234,19 @@ func connected(ownerID bson.ObjectID, authenticator bson.Raw) bson.D {
 }
 
 // isLast reports whether the user would have no credential without the
-// authenticator: no other authenticator, and no account except the connected one.
+// authenticator: no other authenticator, no account except the connected one, and no
+// password.
 func (a *Adapter) isLast(ctx context.Context, ownerID bson.ObjectID, authenticator bson.Raw) (bool, error) {
 	other, err := a.authenticators.find(ctx, bson.D{{Key: "userId", Value: ownerID}, {Key: "_id", Value: bson.D{{Key: "$ne", Value: authenticator.Lookup("_id")}}}})
 	if err != nil || other != nil {
 		return false, err
 	}
 	account, err := a.accounts.find(ctx, bson.D{{Key: "userId", Value: ownerID}, {Key: endsWithField, Value: nil}, {Key: "$nor", Value: bson.A{connected(ownerID, authenticator)}}})
-	return err == nil && account == nil, err
+	if err != nil || account != nil {
+		return false, err
+	}
+	has, err := a.hasPassword(ctx, ownerID)
+	return err == nil && !has, err
 }
 
 const (

@@ -80,11 +80,11 @@ func numbered(n int) (id bson.ObjectID) {
 }
 
 // TestRoundTrips counts the round trips of each method: one, and one more if
-// the owner of a new record must exist. Deleting a user takes five: one looks
-// for many sessions, one deletes the user, and three delete the user's other
+// the owner of a new record must exist. Deleting a user takes six: one looks
+// for many sessions, one deletes the user, and four delete the user's other
 // records.
 func TestRoundTrips(t *testing.T) {
-	most := map[string]int64{"LinkAccount": 2, "CreateSession": 2, "CreateAuthenticator": 2, "DeleteUser": 5}
+	most := map[string]int64{"LinkAccount": 2, "CreateSession": 2, "CreateAuthenticator": 2, "DeleteUser": 6, "SetPassword": 2}
 	trips := bench.RoundTrips(t, benchHarness())
 	if len(trips) < 19 {
 		t.Errorf("%d methods were counted, want all: %v", len(trips), trips)

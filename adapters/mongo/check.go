@@ -41,6 +41,9 @@ func (s *site) check(ctx context.Context) error {
 	if err := s.checkEmailIndex(ctx); err != nil {
 		return err
 	}
+	if err := s.checkPasswords(ctx, specs); err != nil {
+		return err
+	}
 	s.checked.Store(true)
 	return nil
 }
@@ -97,6 +100,19 @@ func (p privilege) allows(right string, c collection) bool {
 // server, or on a server that does not answer the question, the operations themselves show
 // it.
 func (s *site) checkRights(ctx context.Context, needed func(collection) []string) error {
+	of := s.all()
+	if !s.others() {
+		of = append(of, s.passwords)
+	}
+	lacks, err := s.lacksRights(ctx, of, needed)
+	if err != nil || lacks == "" {
+		return err
+	}
+	return errors.New(lacks)
+}
+
+// lacksRights says which rights on collections the database user lacks, or nothing.
+func (s *site) lacksRights(ctx context.Context, of []collection, needed func(collection) []string) (string, error) {
 	var status struct {
 		Info struct {
 			Users      []bson.Raw  `bson:"authenticatedUsers"`
@@ -107,13 +123,13 @@ func (s *site) checkRights(ctx context.Context, needed func(collection) []string
 	err := s.users.done(ctx, "connectionStatus", s.command(ctx, ask).Decode(&status))
 	var said *refusal
 	if errors.As(err, &said) {
-		return nil
+		return "", nil
 	}
 	if err != nil || len(status.Info.Users) == 0 {
-		return err
+		return "", err
 	}
 	var lacks []string
-	for _, c := range s.all() {
+	for _, c := range of {
 		for _, right := range needed(c) {
 			if !slices.ContainsFunc(status.Info.Privileges, func(p privilege) bool { return p.allows(right, c) }) {
 				lacks = append(lacks, fmt.Sprintf("%s on %s.%s", right, c.Database().Name(), c.Name()))
@@ -121,9 +137,9 @@ func (s *site) checkRights(ctx context.Context, needed func(collection) []string
 		}
 	}
 	if len(lacks) > 0 {
-		return fmt.Errorf("the database user lacks rights: %s: add them to its role with db.grantPrivilegesToRole", strings.Join(lacks, ", "))
+		return fmt.Sprintf("the database user lacks rights: %s: add them to its role with db.grantPrivilegesToRole", strings.Join(lacks, ", ")), nil
 	}
-	return nil
+	return "", nil
 }
 
 // command runs a command without the options of the client.
@@ -137,7 +153,7 @@ func (s *site) command(ctx context.Context, command bson.D) *mgo.SingleResult {
 func (s *site) collectionsThere(ctx context.Context) ([]mgo.CollectionSpecification, error) {
 	db := s.users.Database()
 	filter := bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: s.collectionNames()}}}},
+		bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: append(s.collectionNames(), s.passwords.Name())}}}},
 		bson.D{{Key: "name", Value: bson.D{{Key: "$regex", Value: s.besidePattern()}, {Key: "$options", Value: "i"}}}},
 	}}}
 	specs, err := db.ListCollectionSpecifications(abortable{ctx}, filter)
@@ -158,25 +174,31 @@ func (s *site) collectionNames() (names []string) {
 	return names
 }
 
-// checkKinds refuses all kinds of collections except plain ones: a view and a time series
-// can't be changed record by record, a capped collection removes its oldest records when
-// it is full, and with a collation two different keys may be equal.
+// checkKinds refuses all kinds of collections except plain ones.
 func (s *site) checkKinds(specs []mgo.CollectionSpecification) error {
 	var problems []error
 	for _, spec := range specs {
-		if !slices.Contains(s.collectionNames(), spec.Name) {
-			continue
+		if slices.Contains(s.collectionNames(), spec.Name) {
+			problems = append(problems, s.checkKind(spec))
 		}
-		if capped, _ := spec.Options.Lookup("capped").BooleanOK(); capped {
-			problems = append(problems, fmt.Errorf("the collection %s is capped, so it drops records when it is full: copy them into a collection that is not capped", spec.Name))
-		}
-		if spec.Type != "collection" {
-			problems = append(problems, fmt.Errorf("%s is a %s, not a collection: choose other names with WithCollections or WithPrefix", spec.Name, spec.Type))
-		}
-		if collation, ok := spec.Options.Lookup("collation").DocumentOK(); ok {
-			problems = append(problems, fmt.Errorf("the collection %s compares texts by the rules of a language (collation %s), so two different keys may be equal: "+
-				"copy the records into a collection without a collation", spec.Name, collation))
-		}
+	}
+	return errors.Join(problems...)
+}
+
+// checkKind refuses a view and a time series, which can't be changed record by record, a
+// capped collection, which removes its oldest records when it is full, and one with a
+// collation, where two different keys may be equal.
+func (s *site) checkKind(spec mgo.CollectionSpecification) error {
+	var problems []error
+	if capped, _ := spec.Options.Lookup("capped").BooleanOK(); capped {
+		problems = append(problems, fmt.Errorf("the collection %s is capped, so it drops records when it is full: copy them into a collection that is not capped", spec.Name))
+	}
+	if spec.Type != "collection" {
+		problems = append(problems, fmt.Errorf("%s is a %s, not a collection: choose other names with WithCollections or WithPrefix", spec.Name, spec.Type))
+	}
+	if collation, ok := spec.Options.Lookup("collation").DocumentOK(); ok {
+		problems = append(problems, fmt.Errorf("the collection %s compares texts by the rules of a language (collation %s), so two different keys may be equal: "+
+			"copy the records into a collection without a collation", spec.Name, collation))
 	}
 	return errors.Join(problems...)
 }

@@ -44,10 +44,18 @@ func (s *site) indexes() []index {
 		{collection: s.authenticators, fields: []string{s.forms.credential}, unique: true},
 		{collection: s.authenticators, fields: []string{"userId"}},
 	}
+	if !s.others() {
+		all = append(all, s.passwordIndex())
+	}
 	if s.forms.prisma { // the server has a unique index of _id
 		all = slices.DeleteFunc(all, func(i index) bool { return i.fields[0] == "_id" })
 	}
 	return all
+}
+
+// passwordIndex is the index that the server makes with the collection of passwords.
+func (s *site) passwordIndex() index {
+	return index{collection: s.passwords, fields: []string{"_id"}, name: "_id_"}
 }
 
 // EnsureIndexes creates the indexes that are missing: the unique indexes that
@@ -159,7 +167,11 @@ func (a *Adapter) IndexChanges(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("mongo: index changes: %w", err)
 	}
 	var commands []string
-	for _, i := range a.site.indexes() {
+	wanted := a.site.indexes()
+	if a.site.others() {
+		wanted = append(wanted, a.site.passwordIndex())
+	}
+	for _, i := range wanted {
 		all := there[i.collection.Name()]
 		replaced := func(e existing) bool { return i.replaces(e) || a.forms.prisma && i.texts && i.on(e.Key) && holdsAll(e) }
 		kept := slices.DeleteFunc(slices.Clone(all), replaced)
@@ -220,8 +232,11 @@ func (s *site) listIndexes(ctx context.Context) (map[string][]existing, error) {
 		return nil, err
 	}
 	there := map[string][]existing{}
-	for _, c := range s.all() {
+	for _, c := range append(s.all(), s.passwords) {
 		all, err := c.listIndexes(ctx)
+		if s.others() && c.Name() == s.passwords.Name() && isCode(err, unauthorized) {
+			err = nil // see whyNoPasswords
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name(), err)
 		}

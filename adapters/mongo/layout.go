@@ -16,6 +16,7 @@ type Collections struct {
 	Sessions           string // sessions
 	VerificationTokens string // verification_tokens
 	Authenticators     string // authenticators
+	Passwords          string // passwords, which Auth.js does not have
 
 	prisma bool
 }
@@ -27,13 +28,15 @@ type Collections struct {
 //
 // With these collections EnsureIndexes makes nothing: Prisma makes the unique indexes, and
 // would drop others (prisma db push). It compares them, and the error says what to write in
-// schema.prisma.
+// schema.prisma. IndexChanges also returns the command that makes the collection of
+// passwords, which no product has.
 // https://authjs.dev/getting-started/adapters/prisma
 func Prisma() Collections {
 	return Collections{Users: "User", Accounts: "Account", Sessions: "Session", VerificationTokens: "VerificationToken", Authenticators: "Authenticator", prisma: true}
 }
 
-// WithCollections sets the names of the collections: those of a site, or [Prisma].
+// WithCollections sets the names of the collections: those of a site, or [Prisma]. The
+// adapter then has passwords only if their collection is there: see [Adapter.Missing].
 func WithCollections(names Collections) Option {
 	return option(func(o *settings) error {
 		if o.named {

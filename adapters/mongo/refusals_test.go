@@ -19,7 +19,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-var ownCollections = []string{"users", "accounts", "sessions", "verification_tokens", "authenticators"}
+var ownCollections = []string{"users", "accounts", "sessions", "verification_tokens", "authenticators", "passwords"}
 
 // callAll calls every method. It returns the first error with the name of its method.
 func callAll(ctx context.Context, a *mongo.Adapter) error {

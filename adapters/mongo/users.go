@@ -179,6 +179,11 @@ func (a *Adapter) deleteUser(ctx context.Context, id bson.ObjectID) (*adapter.Us
 			return nil, err
 		}
 	}
+	if a.site.noPasswords.Load() == nil {
+		if _, err := a.passwords.delete(ctx, byID(id)); err != nil {
+			return nil, err
+		}
+	}
 	if raw == nil {
 		return nil, nil
 	}

@@ -119,7 +119,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		Limited:     func(t testing.TB) adapter.Adapter { return e.fresh(t, few) },
 		CheckHandle: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Client.Ping(ctx, nil) },
 		NewID:       func() string { return bson.NewObjectID().Hex() },
-		InternalNames: []string{"users", "accounts", "sessions", "verification_tokens", "authenticators", "_id_", "email_unique",
+		InternalNames: []string{"users", "accounts", "sessions", "verification_tokens", "authenticators", "passwords", "_id_", "email_unique",
 			"sessionToken_1", "provider_1_providerAccountId_1"},
 		// After a lost connection the driver waits until it has asked the server again, at most twice a second.
 		Parallel:      16,
@@ -221,7 +221,17 @@ func (e *Env) Handle(t testing.TB, database string, conns uint64) *Handle {
 	if h.Adapter, err = mongo.New(client.Database(database), e.options("")...); err != nil {
 		t.Fatal(err)
 	}
+	e.look(t, h)
 	return h
+}
+
+// look lets the adapter find out which collections a site has, as an application does before
+// auth.New.
+func (e *Env) look(t testing.TB, h *Handle) {
+	t.Helper()
+	if e.Prisma {
+		_ = h.CheckIndexes(t.Context()) // the first call says what is wrong
+	}
 }
 
 // drain returns when the proxy has seen the last bytes of the client: a client that closes sends a last message and

@@ -118,6 +118,7 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 		if h.Adapter, err = mongo.New(client.Database(h.Database), e.options("")...); err != nil {
 			t.Fatal(err)
 		}
+		e.look(t, h)
 		all = append(all, h)
 	}
 	return all
@@ -152,10 +153,10 @@ func (e *Env) reduced(t testing.TB) (all []adaptertest.Reduced) {
 		t.Fatal(err)
 	}
 	witness := admin.Handle(t, database, plenty)
-	names := []string{"users", "accounts", "sessions", "verification_tokens", "authenticators"}
+	names := []string{"users", "accounts", "sessions", "verification_tokens", "authenticators", "passwords"}
 	if e.Prisma {
 		p := mongo.Prisma()
-		names = []string{p.Users, p.Accounts, p.Sessions, p.VerificationTokens, p.Authenticators}
+		names = []string{p.Users, p.Accounts, p.Sessions, p.VerificationTokens, p.Authenticators, "passwords"}
 	}
 	rights := []string{"find", "insert", "update", "remove"}
 	for i, right := range rights {

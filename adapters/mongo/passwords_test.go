@@ -1,0 +1,219 @@
+package mongo_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mongo"
+	"github.com/gatehouse-go/gatehouse/adapters/mongo/mongotest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+func none(t testing.TB, what string, got *adapter.Password, err error) {
+	t.Helper()
+	if got != nil || err != nil {
+		t.Fatalf("%s: got %v, %v, want nothing", what, got, err)
+	}
+}
+
+// callPasswords calls the methods of adapter.Passwords.
+func callPasswords(t *testing.T, a *mongo.Adapter) {
+	t.Helper()
+	ctx := t.Context()
+	if _, has := adapter.Capability[adapter.Passwords](a); !has {
+		t.Fatal("the adapter says that it has no passwords")
+	}
+	user := must(a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "H "}))(t)
+	again, err := a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "h"})
+	refused(t, "an address twice", again, err, adapter.ErrConflict)
+	one, two := adapter.Password{UserID: user.ID, Hash: "H "}, adapter.Password{UserID: user.ID, Hash: "h🗝", State: `{"a": 1}`}
+	same(t, "GetPassword", must(a.GetPassword(ctx, user.ID))(t), one)
+	for _, from := range []adapter.Password{{Hash: "h "}, {Hash: "H"}, {Hash: "H ", State: " "}, {}, {Hash: "\xff"}} {
+		from.UserID = user.ID
+		got, err := a.SwapPassword(ctx, from, two)
+		none(t, "SwapPassword from another", got, err)
+	}
+	same(t, "SwapPassword to the same", must(a.SwapPassword(ctx, one, one))(t), one)
+	same(t, "SwapPassword", must(a.SwapPassword(ctx, one, two))(t), two)
+	for _, to := range []adapter.Password{one, one, {UserID: user.ID, Hash: strings.Repeat("🗝", 500), State: strings.Repeat("🗝", 8000)}} {
+		same(t, "SetPassword", must(a.SetPassword(ctx, to))(t), to)
+		same(t, "GetPassword", must(a.GetPassword(ctx, user.ID))(t), to)
+	}
+	for _, wrong := range []adapter.Password{{}, {Hash: strings.Repeat("x", 2001)}, {Hash: "h", State: strings.Repeat("x", 32001)}} {
+		wrong.UserID = user.ID
+		if got, err := a.SetPassword(ctx, wrong); got != nil || err == nil {
+			t.Errorf("a wrong record: got %v, %v", got, err)
+		}
+	}
+	for _, nobody := range []string{"", "nobody", strings.ToUpper(user.ID), bson.NewObjectID().Hex()} {
+		got, err := a.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"})
+		refused(t, "SetPassword of nobody", got, err, adapter.ErrNotFound)
+		got, err = a.DeletePassword(ctx, nobody, true)
+		none(t, "DeletePassword of nobody", got, err)
+	}
+	got, err := a.DeletePassword(ctx, user.ID, true)
+	refused(t, "the last way in", got, err, adapter.ErrLastCredential)
+	must(a.LinkAccount(ctx, adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: user.ID}))(t)
+	if deleted := must(a.DeletePassword(ctx, user.ID, true))(t); deleted == nil {
+		t.Error("the password of a user with an account was not deleted")
+	}
+	must(a.SetPassword(ctx, one))(t)
+	must(a.DeleteUser(ctx, user.ID))(t)
+	got, err = a.GetPassword(ctx, user.ID)
+	none(t, "GetPassword after DeleteUser", got, err)
+}
+
+func TestPasswords(t *testing.T) {
+	onEachServer(t, func(t *testing.T, s server) {
+		a, db := s.newStore(t)
+		callPasswords(t, a)
+		ctx := t.Context()
+		if n := must(db.Collection("passwords").CountDocuments(ctx, bson.D{}))(t); n != 0 {
+			t.Errorf("%d passwords are left of refused and deleted users", n)
+		}
+		// An operator brings a hash and no state.
+		user := must(a.CreateUser(ctx, adapter.User{}))(t)
+		id := must(bson.ObjectIDFromHex(user.ID))(t)
+		must(db.Collection("passwords").InsertOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "userId", Value: id}, {Key: "hash", Value: "h"}}))(t)
+		brought := adapter.Password{UserID: user.ID, Hash: "h"}
+		same(t, "GetPassword", must(a.GetPassword(ctx, user.ID))(t), brought)
+		same(t, "SwapPassword", must(a.SwapPassword(ctx, brought, brought))(t), brought)
+	})
+}
+
+// TestPasswordOfADeletedUser: what a call stores while another one deletes the user, or what
+// a program that knows no passwords leaves, no lookup finds.
+func TestPasswordOfADeletedUser(t *testing.T) {
+	a, db := standalone.newStore(t)
+	ctx := t.Context()
+	for range 30 {
+		user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
+		var wg sync.WaitGroup
+		wg.Go(func() { must(a.DeleteUser(ctx, user.ID))(t) })
+		wg.Go(func() {
+			if _, err := a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "i"}); err != nil && !errors.Is(err, adapter.ErrNotFound) {
+				t.Error(err)
+			}
+		})
+		wg.Wait()
+	}
+	if n := must(db.Collection("passwords").CountDocuments(ctx, bson.D{}))(t); n != 0 {
+		t.Errorf("%d passwords of deleted users are left", n)
+	}
+	user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
+	must(db.Collection("users").DeleteMany(ctx, bson.D{}))(t)
+	got, err := a.GetPassword(ctx, user.ID)
+	none(t, "GetPassword without a user", got, err)
+}
+
+// TestLastWayInStays removes the passkey and the password of a user in concurrent calls;
+// one must stay. [PASS-07]
+func TestLastWayInStays(t *testing.T) {
+	onEachServer(t, func(t *testing.T, s server) {
+		a, _ := s.newStore(t)
+		ctx := t.Context()
+		for range 20 {
+			user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
+			must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: user.ID}))(t)
+			var kept atomic.Int32
+			var wg sync.WaitGroup
+			for _, remove := range []func() error{
+				func() error { _, err := a.DeletePassword(ctx, user.ID, true); return err },
+				func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, user.ID, true); return err },
+			} {
+				wg.Go(func() {
+					if err := remove(); errors.Is(err, adapter.ErrLastCredential) {
+						kept.Add(1)
+					} else if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			password, passkeys := must(a.GetPassword(ctx, user.ID))(t), must(a.ListAuthenticatorsByUserID(ctx, user.ID))(t)
+			if kept.Load() != 1 || (password == nil) == (len(passkeys) == 0) {
+				t.Fatalf("%d refused; left are %v and %v", kept.Load(), password, passkeys)
+			}
+		}
+	})
+}
+
+// TestPasswordsOfSites: among collections of others the adapter has no passwords until their
+// collection is there, and EnsureIndexes does not make it. One of the application with the
+// name is left alone.
+func TestPasswordsOfSites(t *testing.T) {
+	own := mongo.Collections{Users: "members", Passwords: "secrets"}
+	for name, names := range map[string]mongo.Collections{"Prisma": mongo.Prisma(), "other names": own, "the defaults": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			db := standalone.connect(t).Database(standalone.newDatabase(t))
+			collection := "passwords"
+			var with []mongo.Option
+			switch name {
+			case "Prisma":
+				if err := mongotest.MakePrisma(ctx, db, ""); err != nil {
+					t.Fatal(err)
+				}
+				with = append(with, mongo.WithCollections(names))
+			case "other names":
+				collection = "secrets"
+				with = append(with, mongo.WithCollections(names))
+			}
+			lacks := func(what, reason string) {
+				t.Helper()
+				a := newAdapter(t, db, with...)
+				if err := errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)); err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				if _, has := adapter.Capability[adapter.Passwords](a); has {
+					t.Errorf("%s: the adapter says that it has passwords", what)
+				}
+				user := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "a@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "1"},
+					&adapter.Authenticator{CredentialID: "c"}))(t)
+				_, err1 := a.GetPassword(ctx, user.ID)
+				_, err2 := a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"})
+				_, err3 := a.SwapPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"}, adapter.Password{Hash: "i"})
+				_, err4 := a.DeletePassword(ctx, user.ID, false)
+				_, err5 := a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, adapter.Password{Hash: "h"})
+				for i, err := range []error{err1, err2, err3, err4, err5} {
+					if !errors.Is(err, adapter.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
+						t.Errorf("%s, call %d: got %v, want ErrUnsupported and %q", what, i+1, err, reason)
+					}
+				}
+				must(a.DeleteAuthenticator(ctx, user.ID, "c", true))(t)
+				must(a.DeleteUser(ctx, user.ID))(t)
+			}
+			if len(with) > 0 {
+				lacks("without the collection", "IndexChanges")
+				if there := must(db.ListCollectionNames(ctx, bson.D{{Key: "name", Value: collection}}))(t); len(there) > 0 {
+					t.Error("the adapter has made the collection")
+				}
+			}
+			must(db.Collection(collection).InsertOne(ctx, bson.M{"user": "ada", "bcrypt": "…"}))(t)
+			lacks("a collection of the application", "another kind")
+			if err := db.Collection(collection).Drop(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := mongotest.ApplyIndexChanges(ctx, db, newAdapter(t, db, with...)); err != nil {
+				t.Fatal(err)
+			}
+			a := newAdapter(t, db, with...)
+			if _, has := adapter.Capability[adapter.Passwords](a); has == (len(with) > 0) {
+				t.Errorf("before the first call the adapter says of passwords: %v", has)
+			}
+			if err := errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)); err != nil {
+				t.Fatal(err)
+			}
+			callPasswords(t, a)
+			if left := must(a.IndexChanges(ctx))(t); len(left) != 0 {
+				t.Errorf("left to do: %q", left)
+			}
+		})
+	}
+}
