@@ -28,7 +28,7 @@ type script struct{ text, hash string }
 func readScripts() map[string]script {
 	all := map[string]script{}
 	prelude, err := scriptFiles.ReadFile("scripts/prelude.lua")
-	for _, name := range []string{"create", "update", "delete", "follow", "session", "token", "sweep", "authenticator_delete", "rights"} {
+	for _, name := range []string{"create", "update", "delete", "follow", "session", "token", "sweep", "authenticator_delete", "password", "rights"} {
 		body, err2 := scriptFiles.ReadFile("scripts/" + name + ".lua")
 		if err := errors.Join(err, err2); err != nil {
 			panic("redis: " + err.Error())

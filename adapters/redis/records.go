@@ -27,6 +27,7 @@ func (k keys) user(id string) string               { return k.shared("user:" + i
 func (k keys) email(address string) string         { return k.shared("email:" + address) }
 func (k keys) account(a adapter.AccountKey) string { return k.shared("account:" + accountName(a)) }
 func (k keys) authenticator(id string) string      { return k.shared("authenticator:" + id) }
+func (k keys) password(userID string) string       { return k.shared("password:" + userID) }
 func (k keys) sessions(userID string) string       { return k.shared("sessions:" + userID) }
 func (k keys) ended(incarnation string) string     { return k.shared("ended:" + incarnation) }
 func (k keys) session(token string) string         { return k.prefix + ":session:" + token }
@@ -95,6 +96,13 @@ type authenticatorRecord struct {
 	LastUsed             *time.Time `json:"lastUsed,omitempty"`
 }
 
+// passwordRecord is the password of the user with the incarnation.
+type passwordRecord struct {
+	Inc   string `json:"inc"`
+	Hash  string `json:"hash"`
+	State string `json:"state,omitempty"`
+}
+
 // sessionRecord is a session. Expires is in microseconds since the Unix epoch, so
 // that scripts can compare it.
 type sessionRecord struct {
@@ -130,6 +138,7 @@ func (r *userRecord) isWhole() bool          { return r.Inc != "" }
 func (r *authenticatorRecord) isWhole() bool { return r.UserID != "" }
 func (r *sessionRecord) isWhole() bool       { return r.User != "" && r.Inc != "" && r.Expires != nil }
 func (r *accountRecord) isWhole() bool       { return r.UserID != "" }
+func (r *passwordRecord) isWhole() bool      { return r.Inc != "" && r.Hash != "" }
 
 // user returns the record as a type of package adapter, or nil for nil.
 func (r *userRecord) user() *adapter.User {
@@ -204,6 +213,8 @@ func (r *authenticatorRecord) encode() ([]byte, error) {
 	r.Created, r.LastUsed = kept(r.Created), kept(r.LastUsed)
 	return encode(r, []*string{&r.CredentialID, &r.ProviderAccountID, &r.CredentialPublicKey, &r.CredentialDeviceType}, &r.Transports, &r.Name)
 }
+
+func (r *passwordRecord) encode() ([]byte, error) { return encode(r, nil) }
 
 // kept returns an instant in its stored form: in UTC, to the microsecond.
 func kept(t *time.Time) *time.Time {

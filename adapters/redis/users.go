@@ -20,7 +20,7 @@ func (a *Adapter) createUser(ctx context.Context, r *userRecord, begin map[strin
 	if r.ID == "" {
 		r.ID = rand.Text()
 	}
-	r.Inc = rand.Text()[:10]
+	r.Inc = newIncarnation()
 	value, err := r.encode()
 	if err != nil {
 		return nil, err
@@ -42,6 +42,8 @@ func (a *Adapter) createUser(ctx context.Context, r *userRecord, begin map[strin
 	}
 	return unless(err, r.user())
 }
+
+func newIncarnation() string { return rand.Text()[:10] }
 
 // GetUser implements adapter.Users.
 func (a *Adapter) GetUser(ctx context.Context, id string) (_ *adapter.User, err error) {

@@ -266,7 +266,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		Connections: func(a adapter.Adapter) int { return a.(*Handle).Proxy.Stats().Open },
 		CheckHandle: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Client.Ping(ctx).Err() },
 		InternalNames: []string{
-			"layout", "user", "email", "account", "authenticator", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "-1-}:user:",
+			"layout", "user", "email", "account", "authenticator", "password", "sessions", "ended", "session", "token", e.Prefix, "{" + e.Prefix + "-1-}:user:",
 		},
 		Declarations:  adaptertest.Declarations{NoPooler: "a client of Redis speaks to the servers themselves"},
 		Parallel:      8,               // a clause often waits for its server, its deadlines and its faults

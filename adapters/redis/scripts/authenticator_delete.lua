@@ -1,7 +1,7 @@
 -- Deletes an authenticator. Also deletes the account of type webauthn that it is connected to, unless another authenticator is
 -- connected to the same account.
--- KEYS: authenticator. ARGV: credential ID, user ID, "true" if one authenticator or account must remain. Returns ok and the record;
--- absent; other if the authenticator belongs to another user; or last if the user would have neither an authenticator nor an account.
+-- KEYS: authenticator. ARGV: credential ID, user ID, "true" if another way in must remain. Returns ok and the record;
+-- absent; other if the authenticator belongs to another user; or last if the user would have no authenticator, account or password.
 local value = redis.call('GET', KEYS[1])
 if not value then return {'absent'} end
 local record = cjson.decode(value)
@@ -10,6 +10,7 @@ local owner = key('user', record.user)
 if #missing > 0 then return {'declare', missing} end
 local user = cjson.decode(redis.call('GET', owner))
 
+local own = key('password', record.user)
 local authenticators, candidates, accounts, doomed = {}, {}, {}, {KEYS[1]}
 for _, name in ipairs(user.authenticators) do
   if name ~= ARGV[3] then
@@ -40,7 +41,10 @@ for _, name in ipairs(candidates) do
     accounts[#accounts + 1] = name
   end
 end
-if ARGV[5] == 'true' and #authenticators + #accounts == 0 then return {'last'} end
+if ARGV[5] == 'true' and #authenticators + #accounts == 0 then
+  local password = redis.call('GET', own)
+  if not password or cjson.decode(password).inc ~= user.inc then return {'last'} end
+end
 user.authenticators = #authenticators > 0 and authenticators or nil
 user.accounts = #accounts > 0 and accounts or nil
 for _, name in ipairs(doomed) do redis.call('UNLINK', name) end

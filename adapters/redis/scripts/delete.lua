@@ -24,6 +24,7 @@ local doomed = {KEYS[1]}
 if record.email then doomed[2] = key('email', record.email) end
 for _, name in ipairs(record.accounts or {}) do doomed[#doomed + 1] = key('account', name) end
 for _, name in ipairs(record.authenticators or {}) do doomed[#doomed + 1] = key('authenticator', name) end
+doomed[#doomed + 1] = key('password', ARGV[4])
 local sessions, ended = key('sessions', ARGV[4]), key('ended', record.inc)
 if #missing > 0 then return {'declare', missing} end
 local limit = tonumber(ARGV[6])

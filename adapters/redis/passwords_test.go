@@ -1,0 +1,165 @@
+package redis_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+func none(t testing.TB, what string, got *adapter.Password, err error) {
+	t.Helper()
+	if got != nil || err != nil {
+		t.Fatalf("%s: got %v, %v, want nothing", what, got, err)
+	}
+}
+
+func isPassword(t testing.TB, what string, got *adapter.Password, err error, want adapter.Password) {
+	t.Helper()
+	if err != nil || got == nil || *got != want {
+		t.Fatalf("%s: got %v, %v, want %v", what, got, err, want)
+	}
+}
+
+// TestPasswords calls the methods of adapter.Passwords, also with declared keys and on a
+// cluster. At the end no key is left.
+func TestPasswords(t *testing.T) {
+	for _, w := range []wiring{standalone, declared, cluster} {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			client := w.client(t, 4)
+			e := w.env(t)
+			a := w.adapter(t, client, e.Prefix+"-passwords")
+			user := must(a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "H </>&  \u007f"}))(t)
+			one, two := adapter.Password{UserID: user.ID, Hash: "H </>&  \u007f"}, adapter.Password{UserID: user.ID, Hash: "h🗝", State: `{"a": "\u0001"}`}
+			for _, taken := range []adapter.User{{Email: "cy@example.com"}, {ID: user.ID}, {ID: user.ID, Email: "other@example.com"}} {
+				if again, err := a.CreateUserWithPassword(ctx, taken, adapter.Password{Hash: "h"}); again != nil || !errors.Is(err, adapter.ErrConflict) {
+					t.Errorf("a user twice: got %v, %v", again, err)
+				}
+			}
+			got, err := a.GetPassword(ctx, user.ID)
+			isPassword(t, "GetPassword", got, err, one)
+			for _, from := range []adapter.Password{{Hash: "h"}, {Hash: one.Hash + " "}, {Hash: one.Hash, State: " "}, {}, {Hash: "\xff"}} {
+				from.UserID = user.ID
+				got, err = a.SwapPassword(ctx, from, two)
+				none(t, "SwapPassword from another", got, err)
+			}
+			got, err = a.SwapPassword(ctx, one, one)
+			isPassword(t, "SwapPassword to the same", got, err, one)
+			got, err = a.SwapPassword(ctx, one, two)
+			isPassword(t, "SwapPassword", got, err, two)
+			for _, to := range []adapter.Password{one, two, {UserID: user.ID, Hash: strings.Repeat("🗝", 500), State: strings.Repeat("🗝", 8000)}} {
+				got, err = a.SetPassword(ctx, to)
+				isPassword(t, "SetPassword", got, err, to)
+				got, err = a.GetPassword(ctx, user.ID)
+				isPassword(t, "GetPassword", got, err, to)
+			}
+			for _, wrong := range []adapter.Password{{}, {Hash: strings.Repeat("x", 2001)}, {Hash: "h", State: strings.Repeat("x", 32001)}} {
+				wrong.UserID = user.ID
+				if got, err := a.SetPassword(ctx, wrong); got != nil || err == nil {
+					t.Errorf("a wrong record: got %v, %v", got, err)
+				}
+			}
+			for _, nobody := range []string{"", "nobody", strings.ToLower(user.ID), "\xff"} {
+				if got, err := a.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"}); got != nil || !errors.Is(err, adapter.ErrNotFound) {
+					t.Errorf("SetPassword of nobody: got %v, %v", got, err)
+				}
+				got, err = a.DeletePassword(ctx, nobody, true)
+				none(t, "DeletePassword of nobody", got, err)
+			}
+			if got, err := a.DeletePassword(ctx, user.ID, true); got != nil || !errors.Is(err, adapter.ErrLastCredential) {
+				t.Errorf("the last way in: got %v, %v", got, err)
+			}
+			must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "c"}))(t)
+			if got := must(a.DeletePassword(ctx, user.ID, true))(t); got == nil {
+				t.Error("the password of a user with a passkey was not deleted")
+			}
+			if got, err := a.DeleteAuthenticator(ctx, user.ID, "c", true); got != nil || !errors.Is(err, adapter.ErrLastCredential) {
+				t.Errorf("the last passkey: got %v, %v", got, err)
+			}
+			must(a.SetPassword(ctx, one))(t)
+			if got := must(a.DeleteAuthenticator(ctx, user.ID, "c", true))(t); got == nil {
+				t.Error("the passkey of a user with a password was not deleted")
+			}
+			must(a.DeleteUser(ctx, user.ID))(t)
+			got, err = a.GetPassword(ctx, user.ID)
+			none(t, "GetPassword after DeleteUser", got, err)
+			left := keysOf(t, client, "{"+e.Prefix+"-passwords}:*")
+			if len(left) != 1 { // the layout
+				t.Errorf("the keys %q are left", left)
+			}
+		})
+	}
+}
+
+// TestPasswordOfAnEarlierUser: a process of an earlier version, which knows no passwords,
+// leaves the key when it deletes a user. A later user with the same ID does not get it.
+func TestPasswordOfAnEarlierUser(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	client := standalone.client(t, 4)
+	prefix := standalone.env(t).Prefix + "-earlier"
+	a := standalone.adapter(t, client, prefix)
+	key := "{" + prefix + "}:password:u"
+	must(a.CreateUserWithPassword(ctx, adapter.User{ID: "u"}, adapter.Password{Hash: "h"}))(t)
+	left := must(client.Get(ctx, key).Result())(t)
+	must(a.DeleteUser(ctx, "u"))(t)
+	leave := func() { must(client.Set(ctx, key, left, 0).Result())(t) }
+	leave()
+	must(a.CreateUser(ctx, adapter.User{ID: "u"}))(t)
+	got, err := a.GetPassword(ctx, "u")
+	none(t, "GetPassword", got, err)
+	got, err = a.SwapPassword(ctx, adapter.Password{UserID: "u", Hash: "h"}, adapter.Password{Hash: "i"})
+	none(t, "SwapPassword", got, err)
+	got, err = a.DeletePassword(ctx, "u", false)
+	none(t, "DeletePassword", got, err)
+	must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: "u", CredentialID: "c"}))(t)
+	if _, err := a.DeleteAuthenticator(ctx, "u", "c", true); !errors.Is(err, adapter.ErrLastCredential) {
+		t.Errorf("a password of an earlier user is a way in: %v", err)
+	}
+	must(a.SetPassword(ctx, adapter.Password{UserID: "u", Hash: "i"}))(t)
+	must(a.DeleteUser(ctx, "u"))(t)
+	leave()
+	must(a.CreateUserWithPassword(ctx, adapter.User{ID: "u"}, adapter.Password{Hash: "j"}))(t)
+	got, err = a.GetPassword(ctx, "u")
+	isPassword(t, "GetPassword", got, err, adapter.Password{UserID: "u", Hash: "j"})
+}
+
+// TestLastWayInStays removes the passkey and the password of a user in concurrent calls;
+// one must stay. [PASS-07]
+func TestLastWayInStays(t *testing.T) {
+	for _, w := range []wiring{standalone, cluster} {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			a := w.adapter(t, w.client(t, 4), w.env(t).Prefix+"-last")
+			for range 20 {
+				user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
+				must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: user.ID}))(t)
+				var kept atomic.Int32
+				var wg sync.WaitGroup
+				for _, remove := range []func() error{
+					func() error { _, err := a.DeletePassword(ctx, user.ID, true); return err },
+					func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, user.ID, true); return err },
+				} {
+					wg.Go(func() {
+						if err := remove(); errors.Is(err, adapter.ErrLastCredential) {
+							kept.Add(1)
+						} else if err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				password, passkeys := must(a.GetPassword(ctx, user.ID))(t), must(a.ListAuthenticatorsByUserID(ctx, user.ID))(t)
+				if kept.Load() != 1 || (password == nil) == (len(passkeys) == 0) {
+					t.Fatalf("%d refused; left are %v and %v", kept.Load(), password, passkeys)
+				}
+			}
+		})
+	}
+}
