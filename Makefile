@@ -24,7 +24,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants mutants-all bench bench-modules bench-large interop interop-tests shims lint demo browser
+.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants mutants-all bench bench-modules bench-large interop interop-tests shims protocol lint demo browser
 
 ## help: list the targets
 help:
@@ -161,6 +161,11 @@ interop-tests:
 ## shims: the suite over the real adapters of Auth.js, through the protocol for other languages, on real servers; needs Node
 shims: images
 	@$(WITH_STORES) -fast -stores postgres,replica -- sh -c 'cd adaptertest && GOWORK=off go test -count=1 -timeout 1h -v -run TestNode ./cmd/adaptertest -every-shim'
+
+## protocol: every broken adapter through the protocol for other languages, and adapters beside their direct runs
+protocol: images
+	cd adaptertest/internal/mutants && GOWORK=off go test -count=1 -timeout 1h -run ThroughProtocol . -every-through-protocol
+	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v -run ThroughProtocol ./internal/wirings -every-through-protocol
 
 ## lint: formatting, vet, golangci-lint and tidy modules
 lint:

@@ -117,6 +117,12 @@ func (c *Client) Usage(ctx context.Context) (u Usage, err error) {
 	return u, c.link.control(ctx, &u, Stats, c.opened.Handle)
 }
 
+// Tasks asks the program how many tasks of the handle have not ended, also if it is closed.
+func (c *Client) Tasks(ctx context.Context) (int, error) {
+	u, err := c.Usage(ctx)
+	return u.Tasks, err
+}
+
 // Fault returns what went wrong with the program since the handle was opened, or "". The
 // suite then reports the clause as not reached.
 func (c *Client) Fault() string {
@@ -130,7 +136,7 @@ func (c *Client) Fault() string {
 // the feature, or, with the feature "", through any program, with the reason.
 var unverifiable = []struct{ feature, clauses, reason string }{
 	{"", "ALIAS", "another program shares no memory with the suite"},
-	{"", "LIFE-04 LIFE-09", "the goroutines of another program can't be told apart"},
+	{Tasks, "LIFE-04 LIFE-09", "the program does not count tasks in its answer to stats"},
 	{Cancel, "CTX-01 CTX-02 CTX-05 CTX-06 CTX-07", "the program does not acknowledge cancel"},
 	{Stats, "LIFE-05", "the program does not answer stats"},
 }

@@ -219,6 +219,9 @@ func (l *link) call(ctx context.Context, r request) (answer, error) {
 				return answer{}, ctx.Err()
 			}
 			left = nil
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the program knows the deadline
+				continue
+			}
 			number, _ := json.Marshal(id)
 			if _, _, err := l.send(request{Call: "cancel", Args: []json.RawMessage{number}}); err != nil {
 				return answer{}, err

@@ -55,6 +55,7 @@ type Hello struct {
 const (
 	Cancel      = "cancel"      // it ends a call at its deadline, and when the suite cancels it
 	Stats       = "stats"       // it answers stats
+	Tasks       = "tasks"       // its answer to stats has tasks
 	Second      = "second"      // several processes may open one store
 	Handles     = "handles"     // one process may open one store several times
 	Reopen      = "reopen"      // a store keeps its records when all its handles are closed
@@ -93,6 +94,9 @@ type Usage struct {
 	Connections int `json:"connections"`
 	// Memory is the number of bytes that the process has from the system, or zero.
 	Memory int64 `json:"memory,omitempty"`
+	// Tasks is the number of goroutines, threads or timers that the opening of the handle and
+	// its calls have started, and that have not ended.
+	Tasks int `json:"tasks,omitempty"`
 }
 
 // Error is an error of the adapter in the program. It matches the error of package

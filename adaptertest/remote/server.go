@@ -17,7 +17,7 @@ import (
 )
 
 // Program is an adapter in Go that [Serve] serves. Only Open is required; Serve adds the
-// features cancel, and stats and drop if their functions are set.
+// features cancel, stats with tasks, and drop, the last two if their functions are set.
 type Program struct {
 	Hello
 	// Open opens a handle. The store is new unless a handle of it was opened before.
@@ -98,7 +98,7 @@ func (s *server) begin(ctx context.Context, r request) {
 	s.under.Go(func() {
 		defer cancel()
 		defer end()
-		result, err := s.answer(ctx, r)
+		result, err := s.labelled(ctx, &r)
 		s.reply(r.ID, result, err)
 	})
 }
@@ -146,7 +146,7 @@ func (s *server) answer(ctx context.Context, r request) (result any, err error) 
 	case "ping":
 		return nil, nil
 	case "open":
-		return s.open(ctx, argument[Opening](r.Args, 0))
+		return s.open(ctx, r.Handle, argument[Opening](r.Args, 0))
 	case "drop":
 		return nil, s.program.Drop(ctx, argument[string](r.Args, 0))
 	}
@@ -163,8 +163,7 @@ func (s *server) answer(ctx context.Context, r request) (result any, err error) 
 		}
 		return nil, s.program.Close(a)
 	case Stats:
-		usage, err := s.program.Stats(a)
-		return usage, err
+		return s.usage(a, r.Handle)
 	case deleteExpired:
 		return a.(adapter.Sweeper).DeleteExpired(ctx, argument[time.Time](r.Args, 0))
 	}
@@ -180,7 +179,7 @@ func (s *server) hello() Hello {
 	h.Protocol = Version
 	h.Features = append(slices.Clone(h.Features), Cancel)
 	if s.program.Stats != nil {
-		h.Features = append(h.Features, Stats)
+		h.Features = append(h.Features, Stats, Tasks)
 	}
 	if s.program.Drop != nil {
 		h.Features = append(h.Features, Drop)
@@ -188,14 +187,12 @@ func (s *server) hello() Hello {
 	return h
 }
 
-func (s *server) open(ctx context.Context, o Opening) (any, error) {
+func (s *server) open(ctx context.Context, handle int64, o Opening) (any, error) {
 	a, err := s.program.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	s.last++
-	handle := s.last
 	s.handles[handle] = a
 	s.mu.Unlock()
 	answer := opened{Handle: handle, Methods: methodsOf(a)}

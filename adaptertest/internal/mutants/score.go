@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/through"
 )
 
 // Verdict is the result of the suite for a mutant.
@@ -39,14 +40,20 @@ func (m Mutant) clauses() []string {
 type Reach int
 
 // Everything means all fields, NoFaults all fields except those that inject faults,
-// and BlackBox only New and the declarations.
+// and BlackBox only New and the declarations. Protocol means all fields, with the
+// protocol of package remote between the suite and the adapter.
 const (
 	Everything Reach = iota
 	NoFaults
 	BlackBox
+	Protocol
 )
 
 func (r Reach) limit(h *adaptertest.Harness) {
+	if r == Protocol {
+		*h = through.Harness(*h)
+		return
+	}
 	if r >= NoFaults {
 		h.Faults, h.Corrupt, h.Limited = nil, nil, nil
 	}
@@ -116,7 +123,7 @@ func Alone(ctx context.Context, m Mutant) (string, error) {
 // outcomes returns the outcome of each clause.
 func outcomes(ctx context.Context, m Mutant, all bool, reach Reach) (map[string]string, error) {
 	if m.Process || raceDetector && len(m.Detector) > 0 {
-		return inProcess(ctx, m)
+		return inProcess(ctx, m, reach)
 	}
 	options := adaptertest.Options{Only: m.clauses(), Rounds: m.Rounds}
 	if all {
@@ -138,8 +145,12 @@ func outcomes(ctx context.Context, m Mutant, all bool, reach Reach) (map[string]
 	return said, nil
 }
 
-// mutantVariable is the environment variable that names the mutant to run.
-const mutantVariable = "GATEHOUSE_MUTANT"
+// mutantVariable is the environment variable that names the mutant to run, and
+// protocolVariable is set if the suite runs on it through the protocol.
+const (
+	mutantVariable   = "GATEHOUSE_MUTANT"
+	protocolVariable = "GATEHOUSE_MUTANT_PROTOCOL"
+)
 
 // Started reports whether this process was started for one mutant. If so it
 // returns the name of the mutant and the test to run.
@@ -149,7 +160,11 @@ func Started() (name string, test func(t *testing.T), ok bool) {
 	if i < 0 {
 		return "", nil, false
 	}
-	return oneMutant, func(t *testing.T) { adaptertest.Run(t, All()[i].Harness()) }, true
+	h := All()[i].Harness()
+	if os.Getenv(protocolVariable) != "" {
+		Protocol.limit(&h)
+	}
+	return oneMutant, func(t *testing.T) { adaptertest.Run(t, h) }, true
 }
 
 const oneMutant = "TestOneMutant"
@@ -163,7 +178,7 @@ var (
 // inProcess runs the clauses of the mutant in a separate process of this test
 // binary, and reads its output. If the process died, the clause that was running
 // has failed.
-func inProcess(ctx context.Context, m Mutant) (map[string]string, error) {
+func inProcess(ctx context.Context, m Mutant, reach Reach) (map[string]string, error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -176,6 +191,9 @@ func inProcess(ctx context.Context, m Mutant) (map[string]string, error) {
 	pattern := fmt.Sprintf("^TestOneMutant$/^(%s)$/^(%s)-", strings.Join(groups, "|"), strings.Join(ids, "|"))
 	cmd := exec.CommandContext(ctx, binary, "-test.run="+pattern, "-test.v=true", "-test.count=1", "-test.timeout=2m") //nolint:gosec // the binary runs itself
 	cmd.Env = append(os.Environ(), mutantVariable+"="+m.Name, "ADAPTERTEST_STRICT=1")
+	if reach == Protocol {
+		cmd.Env = append(cmd.Env, protocolVariable+"=1")
+	}
 	if m.Rounds > 0 {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("ADAPTERTEST_ROUNDS=%g", m.Rounds))
 	}

@@ -4,7 +4,9 @@ package through
 
 import (
 	"context"
+	"errors"
 	"io"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -40,25 +42,40 @@ func (w wrapper) of(a adapter.Adapter) adapter.Adapter {
 	return direct.(adapter.Adapter)
 }
 
-// wrap serves the handle until the clause ends.
+// wrap serves a handle until the clause ends.
 func (w wrapper) wrap(t testing.TB, direct adapter.Adapter) adapter.Adapter {
 	t.Helper()
-	if direct == nil {
-		return nil
-	}
+	return w.opened(t, func() adapter.Adapter { return direct })
+}
+
+// opened serves the handle that the function opens, as a program opens it, until the clause ends.
+func (w wrapper) opened(t testing.TB, openDirect func() adapter.Adapter) adapter.Adapter {
+	t.Helper()
+	var direct adapter.Adapter
+	var ended bool // by the function
 	fromSuite, toProgram := io.Pipe()
 	fromProgram, toSuite := io.Pipe()
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
 		err := remote.Serve(fromSuite, toSuite, remote.Program{
-			Open:  func(context.Context, remote.Opening) (adapter.Adapter, error) { return direct, nil },
+			Open: func(context.Context, remote.Opening) (adapter.Adapter, error) {
+				if direct, ended = apart(openDirect); direct == nil {
+					return nil, errors.New("nothing was opened")
+				}
+				return direct, nil
+			},
 			Stats: func(adapter.Adapter) (remote.Usage, error) { return remote.Usage{}, nil },
 		})
 		_ = toSuite.CloseWithError(err)
 	}()
 	a, end, err := remote.Dial(t.Context(), fromProgram, toProgram, remote.Opening{})
-	if err != nil {
+	switch {
+	case ended:
+		runtime.Goexit()
+	case direct == nil:
+		return nil
+	case err != nil:
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -74,7 +91,22 @@ func (w wrapper) opener(open func(testing.TB) adapter.Adapter) func(testing.TB) 
 	if open == nil {
 		return nil
 	}
-	return func(t testing.TB) adapter.Adapter { return w.wrap(t, open(t)) }
+	return func(t testing.TB) adapter.Adapter {
+		return w.opened(t, func() adapter.Adapter { return open(t) })
+	}
+}
+
+// apart calls the function on another goroutine, and reports whether the function ended it.
+func apart(open func() adapter.Adapter) (a adapter.Adapter, ended bool) {
+	ended = true
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a = open()
+		ended = false
+	}()
+	<-done
+	return a, ended
 }
 
 type anotherOf func(testing.TB, adapter.Adapter) adapter.Adapter

@@ -1,9 +1,7 @@
 package life
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"runtime/pprof"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/goroutines"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -207,9 +206,10 @@ func cancelledCalls(c *kit.Context, n int) {
 func noGoroutineOutlives(c *kit.Context) {
 	c.UninvolvedGone = true // the harness may empty the one store that it has
 	const label = "adaptertest-life-04"
-	mark := c.Run.Nonce
 	tb := &kit.HarnessTB{C: c, MakeDir: c.TB.MakeDir}
-	pprof.Do(c.Ctx, pprof.Labels(label, mark), func(context.Context) {
+	defer tb.RunCleanups()
+	var closed adapter.Adapter
+	pprof.Do(c.Ctx, pprof.Labels(label, c.Run.Nonce), func(context.Context) {
 		raw := c.Harness().New(tb)
 		if raw == nil {
 			c.Fatalf("the harness returned a nil adapter")
@@ -226,15 +226,18 @@ func noGoroutineOutlives(c *kit.Context) {
 		if err := c.Harness().Close(raw); err != nil {
 			c.Errorf("Close: %v", err)
 		}
-		tb.RunCleanups() // the harness ends the goroutines that it started
+		if _, remote := raw.(kit.Remote); !remote { // a program answers until then
+			tb.RunCleanups() // the harness ends the goroutines that it started
+		}
+		closed = raw
 	})
-	var left string
 	for deadline := time.Now().Add(5 * time.Second); ; {
-		if left = goroutinesWith(label, mark); left == "" {
+		n, stacks := startedFor(c, closed, label)
+		if n == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			c.Errorf("goroutines that were started for the adapter still run 5 s after Close:\n%s", left)
+			c.Errorf("%d goroutines that were started for the adapter still run 5 s after Close\n%s", n, stacks)
 			return
 		}
 		select {
@@ -245,22 +248,18 @@ func noGoroutineOutlives(c *kit.Context) {
 	}
 }
 
-// goroutinesWith returns the stacks of the goroutines with the label, except
-// the calling one.
-func goroutinesWith(label, value string) string {
-	var profile bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
-		return ""
+// startedFor returns the number of goroutines that were started for the handle, and their stacks:
+// those with the label or, if the adapter is in another program, those that it counts.
+func startedFor(c *kit.Context, a adapter.Adapter, label string) (n int, stacks string) {
+	program, ok := a.(kit.Remote)
+	if !ok {
+		return goroutines.With(label, c.Run.Nonce)
 	}
-	want := fmt.Sprintf("%q:%q", label, value)
-	var found []string
-	_, stacks, _ := strings.Cut(profile.String(), "\n") // without the headline
-	for _, stack := range strings.Split(stacks, "\n\n") {
-		if strings.Contains(stack, want) {
-			found = append(found, stack)
-		}
+	n, err := program.Tasks(c.Ctx)
+	if err != nil {
+		c.Fatalf("the program does not count its tasks: %v", err)
 	}
-	return strings.Join(found, "\n\n")
+	return n, ""
 }
 
 // connectionsReturn is LIFE-05.
@@ -441,13 +440,12 @@ func missesLeaveNothingOpen(c *kit.Context) {
 // goroutines behind than a few do, although their context lives on.
 func callsLeaveNoGoroutine(c *kit.Context) {
 	const label, slack = "adaptertest-life-09", 10
-	mark := c.Run.Nonce
 	live := c.Ctx
 	ctx, cancel := context.WithCancel(live)
 	defer cancel()
 	c.Ctx = ctx
 	defer func() { c.Ctx = live }()
-	pprof.Do(ctx, pprof.Labels(label, mark), func(context.Context) {
+	pprof.Do(ctx, pprof.Labels(label, c.Run.Nonce), func(context.Context) {
 		round := func() {
 			k := kit.NewFixture(c, c.Raw)
 			for _, m := range c.Working(append(k.Reads(), k.Writes()...)) {
@@ -457,17 +455,17 @@ func callsLeaveNoGoroutine(c *kit.Context) {
 		for range 3 { // a pool opens its connections
 			round()
 		}
-		before := countGoroutines(goroutinesWith(label, mark))
+		before, _ := startedFor(c, c.Raw, label)
 		for range 5 { // those that are about to end
 			kit.Pause(c, 10*time.Millisecond)
-			before = min(before, countGoroutines(goroutinesWith(label, mark)))
+			now, _ := startedFor(c, c.Raw, label)
+			before = min(before, now)
 		}
 		for range 2 * slack {
 			round()
 		}
 		for end := time.Now().Add(5 * time.Second); ; kit.Pause(c, 20*time.Millisecond) {
-			left := goroutinesWith(label, mark)
-			n := countGoroutines(left)
+			n, left := startedFor(c, c.Raw, label)
 			if n <= before+slack {
 				return
 			}
@@ -477,17 +475,4 @@ func callsLeaveNoGoroutine(c *kit.Context) {
 			}
 		}
 	})
-}
-
-// countGoroutines counts the goroutines of stacks: each stack begins with the
-// number of goroutines that have it.
-func countGoroutines(stacks string) int {
-	total := 0
-	for _, stack := range strings.Split(stacks, "\n\n") {
-		var n int
-		if _, err := fmt.Sscanf(stack, "%d @", &n); err == nil {
-			total += n
-		}
-	}
-	return total
 }
