@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	"adaptertest/internal/clauses/flow":        append([]string{"adaptertest/internal/browser", "auth"}, ofClauses...),
 	"adaptertest/internal/sessionstore":        {"auth/adapter"},
 	"adaptertest/internal/clauses/sessions":    append([]string{"adaptertest/internal/sessionstore"}, ofClauses...),
-	"adaptertest/remote":                       {"adaptertest", "adaptertest/fault", "auth/adapter"},
+	"adaptertest/remote":                       {"adaptertest", "adaptertest/fault", "adaptertest/internal/goroutines", "auth/adapter"},
 	"adaptertest/bench":                        {"adaptertest", "adaptertest/internal/diff", "adaptertest/internal/kit", "auth/adapter"},
 }
 
@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 var (
 	ofSuite   = []string{"adaptertest/fault", "adaptertest/internal/diff", "adaptertest/internal/pair", "auth/adapter"}
 	ofClauses = append([]string{
-		"adaptertest/internal/kit", "adaptertest/internal/race", "adaptertest/internal/faulted", "adaptertest/internal/model",
+		"adaptertest/internal/kit", "adaptertest/internal/race", "adaptertest/internal/faulted", "adaptertest/internal/goroutines", "adaptertest/internal/model",
 	}, ofSuite...)
 )
 
