@@ -44,6 +44,7 @@ type Adapter struct {
 	newTables bool // may stand beside those of another library
 	ready     *atomic.Bool
 	demotion  *demotion
+	packet    *atomic.Int64 // the longest statement that the server takes, in bytes; 0 is not known
 	lease     time.Duration // to change the tables
 }
 
@@ -88,7 +89,8 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	}
 	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix, o.layout), filled: new(sync.Map),
 		layout: o.layout, shape: new(atomic.Pointer[shape]), newTables: o.newTables, ready: new(atomic.Bool), demotion: new(demotion),
-		lease: leaseLength}
+		packet: new(atomic.Int64),
+		lease:  leaseLength}
 	if !isPool {
 		a.turn = make(chan struct{}, 1)
 	}

@@ -22,8 +22,19 @@ type on struct {
 // on returns what the statements of a call run on, after the tables were compared.
 func (a *Adapter) on(db DB, theirs bool) on { return on{a, db, theirs, a.shape.Load()} }
 
-// statement returns the text that is sent.
+// statement returns the text that is sent. The server answers to a text that is too long for
+// it by closing the connection, which does not say why.
 func (o on) statement(query string, args []any) (string, error) {
+	query, err := o.filled(query, args)
+	if most := o.a.packet.Load(); err == nil && most > 0 && int64(len(query)) >= most {
+		err = fmt.Errorf("a value is longer than max_allowed_packet: the statement has %d bytes, and the server takes %d",
+			len(query), most)
+	}
+	return query, err
+}
+
+// filled returns the statement with its names and values.
+func (o on) filled(query string, args []any) (string, error) {
 	if o.shape == nil {
 		filled, ok := o.a.filled.Load(query)
 		if !ok { // the statements of this package are few

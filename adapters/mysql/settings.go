@@ -25,14 +25,16 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 	o := on{a, a.db, a.inTx, nil}
 	var version, database *string
 	var folds int
-	err := o.query(ctx, "SELECT VERSION(), DATABASE(), @@lower_case_table_names",
-		func(rows *sql.Rows) error { return rows.Scan(&version, &database, &folds) })
+	var packet int64
+	err := o.query(ctx, "SELECT VERSION(), DATABASE(), @@lower_case_table_names, @@max_allowed_packet",
+		func(rows *sql.Rows) error { return rows.Scan(&version, &database, &folds, &packet) })
 	if err != nil {
 		return nil, err
 	}
 	if database == nil || version == nil {
 		return nil, errors.New("the connection has no database: name one in the DSN")
 	}
+	a.packet.Store(packet)
 	s := &server{database: *database, collation: collations[1], foldsCase: folds != 0}
 	if strings.Contains(*version, "MariaDB") {
 		s.collation = collations[0]

@@ -30,9 +30,14 @@ func (s *Stores) startMySQLServer(ctx context.Context, name, program string, rel
 	if s.options.Fast {
 		command = append(command, "--innodb-flush-log-at-trx-commit=2", "--innodb-doublewrite=0", "--skip-log-bin")
 	}
+	command = append(command, s.options.Arguments...)
+	var disk []testcontainers.ContainerCustomizer
+	if size := s.options.Disk; size != "" {
+		disk = append(disk, testcontainers.WithTmpfs(map[string]string{"/data": "size=" + size, "/var/lib/mysql": "size=" + size}))
+	}
 	c, ports, err := s.engine.run(ctx, name, []int{3306}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			return testcontainers.Run(ctx, image, append(publish, testcontainers.WithEnv(map[string]string{
+			return testcontainers.Run(ctx, image, append(append(publish, disk...), testcontainers.WithEnv(map[string]string{
 				"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1", "MYSQL_ALLOW_EMPTY_PASSWORD": "1",
 			}), testcontainers.WithCmd(command...))...)
 		})

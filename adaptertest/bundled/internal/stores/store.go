@@ -127,6 +127,14 @@ func (s *Store) Start(ctx context.Context) error {
 	return s.await(ctx)
 }
 
+// Execute runs a command in the container of a single server that this run started.
+func (s *Store) Execute(ctx context.Context, command ...string) error {
+	if s.container == nil {
+		return errors.New("stores: only in a server that this run started a command can run")
+	}
+	return s.container.run(ctx, command...)
+}
+
 // answerWithin is the longest wait for a server that starts. It is long enough for a slow disk and a busy machine.
 const answerWithin = 2 * time.Minute
 

@@ -31,6 +31,10 @@ type Options struct {
 	// Fast servers don't wait for the disk. They lose no data when they are killed; they lose data only when the machine
 	// stops.
 	Fast bool
+	// Disk is the size of the disk of MariaDB and MySQL, which is then in memory, for example "220m".
+	Disk string
+	// Arguments are further arguments of MariaDB and MySQL.
+	Arguments []string
 }
 
 // Open returns a Stores that has started nothing yet.

@@ -20,7 +20,8 @@ import (
 // lost, no token is used twice, and no method ever returns absent for a record that exists. In a replica set
 // it kills the member that is the primary at that moment.
 func TestKilledUnderLoad(t *testing.T) {
-	for _, name := range []string{stores.EnvPostgres, stores.EnvPgBouncer, stores.EnvRedis, stores.EnvRedisCluster, stores.EnvMongo, stores.EnvMongoSet} {
+	for _, name := range []string{stores.EnvPostgres, stores.EnvPgBouncer, stores.EnvMariaDB, "GATEHOUSE_MYSQL_9_URL",
+		stores.EnvRedis, stores.EnvRedisCluster, stores.EnvMongo, stores.EnvMongoSet} {
 		t.Setenv(name, "") // the test may kill only a server that this run started
 	}
 	servers := wiringstest.Servers(t, stores.Options{})

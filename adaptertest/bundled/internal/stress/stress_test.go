@@ -18,6 +18,7 @@ var (
 // stressed are the wirings that the tests run over. Each keeps the tested promises in another way.
 var stressed = []string{
 	"memory, one process", "sqlite, modernc", "postgres, cached statements", "postgres, PgBouncer, transaction mode",
+	"mysql, MariaDB", "mysql, MySQL 9",
 	"redis, one server", "redis, cluster of three", "mongo, standalone", "mongo, replica set of three",
 }
 
