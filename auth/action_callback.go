@@ -38,6 +38,10 @@ func (e *engine) callbackOf(ctx context.Context, r *request) (*Result, error) {
 		if r.method == http.MethodPost {
 			return e.callbackCredentials(ctx, r, p)
 		}
+	case *Password:
+		if r.method == http.MethodPost {
+			return passwordFlow{e, r, p}.signIn(ctx)
+		}
 	case *WebAuthn:
 		if r.method == http.MethodPost {
 			return e.callbackWebAuthn(ctx, r, p)

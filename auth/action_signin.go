@@ -66,6 +66,8 @@ func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
 		return shown, true
 	case *Credentials:
 		fields = p.Fields
+	case *Password:
+		fields, shown.Links = p.fields(), passwordFlow{e, r, p}.links()
 	case *WebAuthn:
 		fields, shown.Conditional = p.formFields(), p.EnableConditionalUI
 	}

@@ -58,8 +58,8 @@ func Raw(r *http.Request, config Config) (*Result, error) {
 // Serves reports whether the path of a request belongs to a route of the
 // handler, so that the application may answer all other requests itself.
 func (h *Handler) Serves(r *http.Request) bool {
-	_, _, ok := splitPath(r.URL.EscapedPath(), h.engine.basePath)
-	return ok
+	action, _, ok := splitPath(r.URL.EscapedPath(), h.engine.basePath)
+	return ok && (action != ActionPassword || h.engine.password != nil)
 }
 
 // IsSignInPage reports whether a request is for the page that SendToSignIn

@@ -34,8 +34,10 @@ type engine struct {
 	store    *store // nil without an adapter
 	look     looks
 	// otherWays says that users can have accounts, passkeys or passwords;
-	// passwords says that they can have passwords.
+	// passwords says that they can have passwords that the store does not know.
 	otherWays, passwords bool
+	// password is the provider whose passwords the store knows, or nil.
+	password *Password
 	// emailProviders is the number of e-mail providers.
 	emailProviders int
 	// once remembers what must happen only once.
@@ -84,12 +86,20 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		case TypeEmail:
 			e.emailProviders++
 		case TypeCredentials:
-			e.otherWays, e.passwords = true, true
+			e.otherWays = true
+			if own, ok := p.(*Password); ok {
+				e.password = own
+			} else {
+				e.passwords = true
+			}
 		}
 		if p, ok := p.(*OAuth); ok {
 			client := newOAuthClient(&e.config, p, e.shared)
 			client.all, e.oauth[p.ID] = e.oauth, client
 		}
+	}
+	if e.password != nil && e.store != nil && e.store.passwords != nil {
+		e.store.stamps, e.tokens.passwords = true, e.store
 	}
 	return e, append(incomplete, e.check()...)
 }
@@ -148,8 +158,11 @@ func cleanBasePath(path string) string {
 
 // handle answers a request. An error becomes an answer, too.
 func (e *engine) handle(hr *http.Request) *Result {
-	if hr.URL.Path == wellKnownWebAuthn {
+	switch {
+	case hr.URL.Path == wellKnownWebAuthn:
 		return relatedOrigins(hr, e.site.origin, e.config.Providers)
+	case hr.URL.Path == wellKnownPassword && e.password != nil:
+		return redirectTo(e.site.origin + e.basePath + "/" + string(ActionPassword) + "/" + stepChange)
 	}
 	r, result, err := e.prepare(hr)
 	switch {
@@ -295,10 +308,14 @@ func (e *engine) perform(ctx context.Context, r *request) (*Result, error) {
 			return e.signOut(ctx, r)
 		case ActionCallback:
 			return e.callback(ctx, r)
+		case ActionPassword:
+			return passwordFlow{e, r, e.password}.post(ctx)
 		}
 		return nil, &Error{Type: ErrUnknownAction, Message: fmt.Sprintf("POST is not supported for %s", r.action), client: true}
 	}
 	switch r.action {
+	case ActionPassword:
+		return passwordFlow{e, r, e.password}.page(ctx)
 	case ActionProviders:
 		return e.listProviders(r)
 	case ActionCSRF:

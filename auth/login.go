@@ -49,6 +49,9 @@ type identity struct {
 	// earlier is an address that was proven in this browser before, and waits for
 	// its user to sign in; nil if there is none.
 	earlier *provenAddress
+	// password is the password that the person chose after a proof of the address,
+	// or nil.
+	password *adapter.Password
 }
 
 // signedIn is the outcome of a login.
@@ -65,6 +68,10 @@ type signedIn struct {
 	replaced bool
 	// subject is the subject of the session token; empty with StrategyDatabase.
 	subject string
+	// brief says that the session is a brief one.
+	brief bool
+	// passwordVersion is that of the password with which the person signed in.
+	passwordVersion string
 }
 
 // authorizeSignIn calls Callbacks.SignIn. A result that is not nil means that
@@ -257,6 +264,8 @@ type loggedIn struct {
 	session *adapter.Session
 	// browser holds the session cookie in which the user was found.
 	browser browser
+	// brief says that the session that follows is a brief one.
+	brief bool
 }
 
 // user is the user, or nil if nobody is signed in.
@@ -350,17 +359,20 @@ func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedI
 		if proves {
 			notify(ctx, e, "UpdateUser", e.config.Events.UpdateUser, UpdateUserEvent{User: done.user})
 		}
+		if err := e.store.renewPassword(ctx, found.ID, id.password); err != nil {
+			return nil, err
+		}
 	} else {
 		record := id.user.record()
 		record.EmailVerified = &now
-		created, err := e.store.createUser(ctx, record)
+		created, err := e.store.createUserWith(ctx, record, id.password)
 		if err != nil {
 			return nil, raced(err)
 		}
 		done.user, done.isNewUser = userFromRecord(created), true
 		notify(ctx, e, "CreateUser", e.config.Events.CreateUser, CreateUserEvent{User: done.user})
 	}
-	done.session, err = e.newSession(ctx, done.user)
+	done.session, err = e.newSession(ctx, done.user, false)
 	return done, err
 }
 
@@ -528,7 +540,7 @@ func (e *engine) signUp(ctx context.Context, id *identity) (*signedIn, error) {
 	done := &signedIn{user: userFromRecord(created), account: id.account, profile: id.profile, stored: true, isNewUser: true}
 	notify(ctx, e, "CreateUser", e.config.Events.CreateUser, CreateUserEvent{User: done.user})
 	notify(ctx, e, "LinkAccount", e.config.Events.LinkAccount, LinkAccountEvent{User: done.user, Account: account.ownedBy(done.user), Profile: id.user})
-	done.session, err = e.newSession(ctx, done.user)
+	done.session, err = e.newSession(ctx, done.user, false)
 	return done, err
 }
 
@@ -551,7 +563,7 @@ func (id *identity) notLinked() ErrorType {
 
 // newSession stores a new database session. With StrategyJWT it stores nothing
 // and returns nil.
-func (e *engine) newSession(ctx context.Context, user *User) (*adapter.Session, error) {
+func (e *engine) newSession(ctx context.Context, user *User, brief bool) (*adapter.Session, error) {
 	if e.config.Session.Strategy != StrategyDatabase {
 		return nil, nil
 	}
@@ -559,13 +571,16 @@ func (e *engine) newSession(ctx context.Context, user *User) (*adapter.Session, 
 	if err != nil {
 		return nil, err
 	}
+	if brief {
+		token += briefMark
+	}
 	return e.store.beginSession(ctx, user.ID, token)
 }
 
 // rotateSession makes a new session and ends the one that the browser had, so
 // that a key that somebody saw before is useless afterwards.
 func (e *engine) rotateSession(ctx context.Context, user *User, current loggedIn) (*adapter.Session, error) {
-	session, err := e.newSession(ctx, user)
+	session, err := e.newSession(ctx, user, current.brief)
 	if err == nil && current.session != nil {
 		e.endOldSession(ctx, current.session.SessionToken)
 	}
@@ -601,7 +616,11 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 		result.Location = wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(r.callbackURL))
 	}
 	if done.session != nil {
-		result.Cookies = r.specs.Session.Spread(old, done.session.SessionToken, e.config.Clock(), done.session.Expires)
+		expires := done.session.Expires
+		if isBrief(done.session.SessionToken) {
+			expires = time.Time{} // the cookie ends with the browser
+		}
+		result.Cookies = r.specs.Session.Spread(old, done.session.SessionToken, e.config.Clock(), expires)
 	} else {
 		cookies, err := e.sessionToken(ctx, r, done, old)
 		if err != nil {
@@ -646,13 +665,21 @@ func (e *engine) sessionToken(ctx context.Context, r *request, done *signedIn, o
 	}
 	done.subject = claims.String("sub")
 	if e.store != nil {
-		markSubject(claims, done)
+		if err := e.tokens.mark(ctx, claims, done); err != nil {
+			return nil, err
+		}
 	}
 	now := e.tokens.wholeSecond()
 	expires := e.config.Session.expires(now, now)
+	if done.brief {
+		expires = briefEnd(expires, now)
+	}
 	token, err := e.tokens.issue(ctx, r.specs.Session.Name, claims, now, now, expires)
 	if err != nil {
 		return nil, err
+	}
+	if done.brief {
+		expires = time.Time{}
 	}
 	return e.tokenCookies(ctx, r, old, token, expires), nil
 }

@@ -70,6 +70,10 @@ func (e *engine) heldAddressPage(r *request, held *heldAddress) (*Result, error)
 			if held.ways.unlisted {
 				page.Credentials = append(page.Credentials, p.wayIn())
 			}
+		case *Password:
+			if held.ways.password {
+				page.Credentials = append(page.Credentials, p.wayIn())
+			}
 		}
 	}
 	for _, a := range held.ways.accounts {

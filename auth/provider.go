@@ -4,7 +4,7 @@ import (
 	"log/slog"
 )
 
-// Provider is a way to sign in: *OAuth, *Email, *Credentials or *WebAuthn. The
+// Provider is a way to sign in: *OAuth, *Email, *Credentials, *Password or *WebAuthn. The
 // interface is sealed. New reads a provider and does not change it; one value
 // may be used in several configurations.
 type Provider interface {

@@ -35,12 +35,12 @@ var printed = map[string][]any{
 		auth.Form{}, auth.Field{}, auth.Style{}, auth.Credentials{}, auth.Email{}, auth.VerificationRequest{}, auth.Message{}, auth.OAuth{},
 		auth.AuthorizationEndpoint{}, auth.TokenEndpoint{}, auth.TokenRequest{}, auth.UserInfoEndpoint{}, auth.UserInfoRequest{},
 		auth.ClientMetadata{}, auth.WebAuthn{}, auth.WebAuthnAnswer{}, auth.WebAuthnExpectation{}, auth.RelyingParty{}, auth.Result{},
-		auth.SignInOptions{}, auth.Session{}, auth.SessionInfo{}, auth.User{}, auth.Profile{},
+		auth.SignInOptions{}, auth.Session{}, auth.SessionInfo{}, auth.User{}, auth.Profile{}, auth.Password{},
 	},
 	"adapter": {
 		adapter.User{}, adapter.Account{}, adapter.AccountKey{}, adapter.AccountUpdate{}, adapter.Session{}, adapter.SessionAndUser{},
 		adapter.SessionUpdate{}, adapter.VerificationToken{}, adapter.VerificationTokenKey{}, adapter.Authenticator{}, adapter.UserUpdate{},
-		adapter.Change[string]{}, adapter.Swept{},
+		adapter.Change[string]{}, adapter.Swept{}, adapter.Password{},
 	},
 	"jwt": {jwt.Claims{}, jwt.Cookie{}, jwt.DecodeParams{}, jwt.EncodeParams{}, jwt.GetTokenParams{}, jwt.Keys{}},
 }
@@ -49,7 +49,7 @@ var printed = map[string][]any{
 // no secrets. A type without a field means all of its fields.
 var shown = strings.Fields(`
 	Account.Provider Account.Type Account.UserID RedirectParams Pages Theme Cookies CookieConfig Experimental Error Passkey Field Style
-	AccountKey Authenticator UserUpdate VerificationToken.Identifier VerificationTokenKey.Identifier AccountUpdate.Provider
+	Password.UserID AccountKey Authenticator UserUpdate VerificationToken.Identifier VerificationTokenKey.Identifier AccountUpdate.Provider
 	SessionConfig.Strategy Credentials RelyingParty SessionInfo WebAuthn
 	User.ID User.Name User.Email User.Image
 	Email.ID OAuth.ID ClientMetadata.TokenEndpointAuthMethod ClientMetadata.KeyID TokenRequest.Provider.ID TokenRequest.RedirectURI
@@ -62,7 +62,7 @@ var shown = strings.Fields(`
 // all their fields.
 var data = strings.Fields(`
 	Account TokenSet User Session Profile Form Message Claims Cookie DecodeParams EncodeParams AccountUpdate SessionAndUser SessionUpdate
-	VerificationToken VerificationTokenKey`)
+	VerificationToken VerificationTokenKey Password`)
 
 // who matches the fields of a user and an account that may be printed in every
 // type that has them.

@@ -21,6 +21,7 @@ const (
 	ActionCallback        Action = "callback"
 	ActionCSRF            Action = "csrf"
 	ActionError           Action = "error"
+	ActionPassword        Action = "password" // with password.Provider only
 	ActionProviders       Action = "providers"
 	ActionSession         Action = "session"
 	ActionSignIn          Action = "signin"
@@ -32,7 +33,7 @@ const (
 // IsAuthAction reports whether s is one of the actions.
 func IsAuthAction(s string) bool {
 	switch Action(s) {
-	case ActionCallback, ActionCSRF, ActionError, ActionProviders, ActionSession, ActionSignIn, ActionSignOut,
+	case ActionCallback, ActionCSRF, ActionError, ActionPassword, ActionProviders, ActionSession, ActionSignIn, ActionSignOut,
 		ActionVerifyRequest, ActionWebAuthnOptions:
 		return true
 	}
@@ -53,7 +54,9 @@ type request struct {
 	origin, target string
 	action         Action
 	providerID     string
-	query          url.Values
+	// step is the page of ActionPassword.
+	step  string
+	query url.Values
 	// form has the fields of the body.
 	form    Form
 	body    wire.Body
@@ -113,11 +116,13 @@ func (e *engine) parse(hr *http.Request) (*request, error) {
 		return nil, notAllowed{&Error{Type: ErrUnknownAction, Message: "only GET, HEAD and POST are supported", client: true}}
 	}
 	action, provider, ok := splitPath(hr.URL.EscapedPath(), e.basePath)
-	if !ok {
+	if !ok || action == ActionPassword && e.password == nil {
 		return nil, &Error{Type: ErrUnknownAction, Message: "no action has this path"}
 	}
 	r := e.newRequest(hr, action)
-	r.providerID = provider
+	if r.providerID = provider; action == ActionPassword {
+		r.step, r.providerID = provider, e.password.id()
+	}
 	if len(hr.URL.RawQuery) > maxQuery || strings.Count(hr.URL.RawQuery, "&") >= wire.MaxValues {
 		return nil, &Error{Type: ErrUnknownAction, Message: "the query is too long"}
 	}
@@ -176,7 +181,7 @@ func splitPath(path, basePath string) (action Action, provider string, ok bool) 
 		return action, "", true
 	}
 	switch action {
-	case ActionSignIn, ActionCallback, ActionWebAuthnOptions:
+	case ActionSignIn, ActionCallback, ActionWebAuthnOptions, ActionPassword:
 	default:
 		return "", "", false
 	}

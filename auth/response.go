@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/internal/passwords"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
 
@@ -144,8 +145,12 @@ func (e *engine) failed(r *request, err error) *Result {
 	return result
 }
 
-// storeFailed reports whether a request failed because the store did.
+// storeFailed reports whether a request failed because the store did, or because too
+// many passwords wait to be hashed.
 func storeFailed(err error) bool {
+	if _, busy := errors.AsType[*passwords.Busy](err); busy {
+		return true
+	}
 	t, _ := typeOf(err)
 	return !t.shownToClient() && errors.Is(err, ErrAdapter) && !errors.Is(err, adapter.ErrUnsupported)
 }

@@ -170,7 +170,7 @@ func (c *SessionConfig) expires(renewed, began time.Time) time.Time {
 
 // stamp separates the random part of the key of a database session from the
 // instant at which the session began. The instant is added only with
-// AbsoluteMaxAge. It needs no signature: a changed key finds another session,
+// AbsoluteMaxAge, or if the site has password.Provider. It needs no signature: a changed key finds another session,
 // or none.
 const stamp = ".t"
 
@@ -179,6 +179,10 @@ func (c *SessionConfig) stamped(key string, now time.Time) string {
 	if c.AbsoluteMaxAge <= 0 {
 		return key
 	}
+	return stampedWith(key, now)
+}
+
+func stampedWith(key string, now time.Time) string {
 	return key + stamp + strconv.FormatInt(now.Unix(), 36)
 }
 
@@ -210,8 +214,39 @@ func (c *SessionConfig) outlived(key string, now time.Time) (over bool, until ti
 // cookieExpires is when the cookie of a database session expires. The cookie
 // may expire later than the session; the session is what decides.
 func (c *SessionConfig) cookieExpires(s adapter.Session, now time.Time) time.Time {
-	if c.AbsoluteMaxAge > 0 {
+	switch {
+	case isBrief(s.SessionToken):
+		return time.Time{}
+	case c.AbsoluteMaxAge > 0:
 		return s.Expires
 	}
 	return now.Add(c.MaxAge)
+}
+
+// A brief session is one of a person who does not want to be remembered in the
+// browser: its cookie ends with the browser, and on the server it ends after
+// briefAge, however much it is used.
+const (
+	briefAge = 12 * time.Hour
+	// briefMark ends the random part of the key of a brief session, and claimBrief
+	// marks its token.
+	briefMark  = ".brief"
+	claimBrief = "brief"
+)
+
+// isBrief reports whether the key of a database session is that of a brief one.
+func isBrief(key string) bool {
+	if i := strings.LastIndex(key, stamp); i >= 0 {
+		key = key[:i]
+	}
+	return strings.HasSuffix(key, briefMark)
+}
+
+// briefEnd is when a brief session ends that began at an instant and would
+// otherwise end at expires.
+func briefEnd(expires, began time.Time) time.Time {
+	if end := began.Add(briefAge); end.Before(expires) {
+		return end
+	}
+	return expires
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/once"
+	"github.com/gatehouse-go/gatehouse/auth/internal/passwords"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
@@ -33,6 +34,8 @@ var (
 	errIdle     = errors.New("the session was not used for Session.MaxAge")
 	// errSignedOut is about a token whose session was signed out in this process.
 	errSignedOut = errors.New("the session was signed out")
+	// errPasswordChanged is about a token from before a change of the password.
+	errPasswordChanged = errors.New("the password was changed since the sign-in")
 )
 
 // voidToken marks an error which says that the token is not valid. The error of
@@ -52,6 +55,8 @@ type sessionTokens struct {
 	keys   *jwt.Keys
 	// once remembers which tokens were signed out.
 	once *once.Memory
+	// passwords has the passwords of the users; nil if nobody has any here.
+	passwords *store
 }
 
 // open decodes a session token and checks that its session has not ended.
@@ -95,7 +100,7 @@ func (s *sessionTokens) open(ctx context.Context, token, salt string) (*openedTo
 			return nil, voidToken{errRevoked}
 		}
 	}
-	return t, nil
+	return t, s.checkPassword(ctx, t)
 }
 
 // authTime is the claim that says when somebody signed in (OpenID Connect Core
@@ -181,6 +186,10 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 	if renew {
 		expires = e.config.Session.expires(now, t.began)
 	}
+	brief := t.claims[claimBrief] == true
+	if renew && brief {
+		expires = briefEnd(expires, t.began)
+	}
 	p := tokenSession(claims, expires)
 	p.Trigger, p.NewSession = a.trigger, a.update
 	read.user = p.Session.User.withID(claims.String("sub"))
@@ -188,6 +197,10 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 		return sessionRead{err: err}
 	}
 	read.found, read.claims = true, claims
+	cookieExpires := expires
+	if brief {
+		cookieExpires = time.Time{}
+	}
 	switch {
 	case renew:
 		if token, err = e.tokens.issue(ctx, r.specs.Session.Name, claims, t.began, now, expires); err != nil {
@@ -196,9 +209,9 @@ func (e *engine) sessionFromToken(ctx context.Context, r *request, token string,
 		if old.ID != "" && !e.once.Replace(old, e.tokens.idOf(token, r.specs.Session.Name), now) {
 			return end(errSignedOut)
 		}
-		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
+		read.cookies = e.tokenCookies(ctx, r, names, token, cookieExpires)
 	case !a.noCookies && !r.specs.Session.IsTidy(names, token):
-		read.cookies = e.tokenCookies(ctx, r, names, token, expires)
+		read.cookies = e.tokenCookies(ctx, r, names, token, cookieExpires)
 	}
 	return read
 }
@@ -215,13 +228,13 @@ func (s *sessionTokens) ask(ctx context.Context, claims Claims, p JWTParams) (_ 
 	if err != nil {
 		return nil, false, err
 	}
-	subject, says := claims.String("sub"), claims[claimAdapterID]
+	own := ownClaims(claims)
 	p.Token = claims
 	returned, err := guard(ctx, ask, p)
 	if err != nil || returned == nil {
 		return nil, false, err
 	}
-	keepSubject(returned, subject, says)
+	keepOwn(returned, own)
 	after, err := lasting(returned)
 	return returned, !bytes.Equal(before, after), err
 }
@@ -274,23 +287,79 @@ func (e *engine) tokenCookies(ctx context.Context, r *request, old []string, tok
 // of the adapter.
 const claimAdapterID = "adapterId"
 
-// markSubject records in the claims of a session token whether the subject is
-// the ID of a user of the adapter. If a callback replaced the subject, it is
-// not.
-func markSubject(claims Claims, done *signedIn) {
-	claims[claimAdapterID] = done.stored && claims.String("sub") == done.user.ID
+// claimPassword is the version of the user's password at the sign-in. It is absent
+// if the user had none, and in tokens that Auth.js made.
+const claimPassword = "passwordVersion"
+
+// mark records in the claims of a session token whether the subject is the ID of a
+// user of the adapter, which password the user has, and whether the session is a
+// brief one. If a callback replaced the subject, it is not the ID of a user.
+func (s *sessionTokens) mark(ctx context.Context, claims Claims, done *signedIn) error {
+	stored := done.stored && claims.String("sub") == done.user.ID
+	claims[claimAdapterID] = stored
+	delete(claims, claimBrief)
+	delete(claims, claimPassword)
+	if done.brief {
+		claims[claimBrief] = true
+	}
+	if s.passwords == nil || !stored {
+		return nil
+	}
+	version := done.passwordVersion
+	if version == "" {
+		found, err := s.passwords.Password(ctx, done.user.ID)
+		if err != nil {
+			return err
+		}
+		version = passwords.StateOf(found).Version
+	}
+	if version != "" {
+		claims[claimPassword] = version
+	}
+	return nil
 }
 
-// keepSubject restores claimAdapterID in claims that a callback returned. A
+// checkPassword returns an error if the password of the user was changed or removed
+// since the sign-in.
+func (s *sessionTokens) checkPassword(ctx context.Context, t *openedToken) error {
+	if s.passwords == nil || !namesAdapterUser(t.claims, s.config.Providers) {
+		return nil
+	}
+	now, err := s.passwords.Password(ctx, t.claims.String("sub"))
+	if err != nil {
+		return err
+	}
+	state := passwords.StateOf(now)
+	version := t.claims.String(claimPassword)
+	if version == state.Version || version == "" && t.began.Unix() > state.Changed {
+		return nil
+	}
+	return voidToken{errPasswordChanged}
+}
+
+// ownClaims are the claims that a callback does not change.
+func ownClaims(claims Claims) Claims {
+	own := Claims{}
+	for _, name := range []string{"sub", claimAdapterID, claimBrief, claimPassword} {
+		own[name] = claims[name]
+	}
+	return own
+}
+
+// keepOwn restores the claims of ownClaims in those that a callback returned. A
 // subject that the callback changed is not the ID of a user of the adapter.
-func keepSubject(claims Claims, subject string, says any) {
-	switch {
-	case claims.String("sub") != subject:
+func keepOwn(claims, own Claims) {
+	for name, value := range own {
+		switch {
+		case name == "sub":
+		case value != nil:
+			claims[name] = value
+		default:
+			delete(claims, name)
+		}
+	}
+	if claims.String("sub") != own.String("sub") {
 		claims[claimAdapterID] = false
-	case says != nil:
-		claims[claimAdapterID] = says
-	default:
-		delete(claims, claimAdapterID)
 	}
 }
 

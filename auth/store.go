@@ -28,6 +28,10 @@ type store struct {
 	accounts adapter.AccountLists
 	sessions adapter.SessionLists
 	tokens   adapter.TokenEdits
+
+	passwords adapter.Passwords
+	// stamps says that the key of each new session has the instant of the sign-in.
+	stamps bool
 }
 
 func newStore(c *Config, debug func(ctx context.Context, message string, attrs ...slog.Attr)) *store {
@@ -39,6 +43,7 @@ func newStore(c *Config, debug func(ctx context.Context, message string, attrs .
 	s.accounts, _ = adapter.Capability[adapter.AccountLists](c.Adapter)
 	s.sessions, _ = adapter.Capability[adapter.SessionLists](c.Adapter)
 	s.tokens, _ = adapter.Capability[adapter.TokenEdits](c.Adapter)
+	s.passwords, _ = adapter.Capability[adapter.Passwords](c.Adapter)
 	return s
 }
 
@@ -74,23 +79,51 @@ func (s *store) user(ctx context.Context, id string) (*adapter.User, error) {
 // international domain. A user whose address is another one is not found, even
 // if the store takes the two for equal.
 func (s *store) userByEmail(ctx context.Context, email string, given ...string) (*adapter.User, error) {
-	spellings := []string{email}
-	for _, other := range append(given, otherSpellings(email)...) {
-		if sameAddress(other, email) && !slices.Contains(spellings, other) {
-			spellings = append(spellings, other)
-		}
-	}
-	for _, spelling := range spellings {
-		s.trace(ctx, "adapter_getUserByEmail")
-		user, err := fromAdapter(s.adapter.GetUserByEmail(ctx, spelling))
-		if err != nil {
-			return nil, err
-		}
-		if user != nil && (user.Email == "" || user.Email == spelling || sameAddress(user.Email, email)) {
-			return user, nil
+	for _, spelling := range spellings(email, given) {
+		user, err := s.userAt(ctx, spelling, email)
+		if err != nil || user != nil {
+			return user, err
 		}
 	}
 	return nil, nil
+}
+
+// userByTypedEmail returns the user with an address that anybody may have typed. It
+// asks for each spelling, whether somebody has the address or not, so that its time
+// does not tell.
+func (s *store) userByTypedEmail(ctx context.Context, email, typed string) (*adapter.User, error) {
+	var found *adapter.User
+	for _, spelling := range spellings(email, []string{typed}) {
+		user, err := s.userAt(ctx, spelling, email)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			found = user
+		}
+	}
+	return found, nil
+}
+
+// spellings are those of an address under which a store is asked.
+func spellings(email string, given []string) []string {
+	list := []string{email}
+	for _, other := range append(given, otherSpellings(email)...) {
+		if sameAddress(other, email) && !slices.Contains(list, other) {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// userAt returns the user whose address is stored in a spelling.
+func (s *store) userAt(ctx context.Context, spelling, email string) (*adapter.User, error) {
+	s.trace(ctx, "adapter_getUserByEmail")
+	user, err := fromAdapter(s.adapter.GetUserByEmail(ctx, spelling))
+	if err == nil && user != nil && (user.Email == "" || user.Email == spelling || sameAddress(user.Email, email)) {
+		return user, nil
+	}
+	return nil, err
 }
 
 func (s *store) userByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
@@ -125,7 +158,14 @@ func (s *store) deleteUser(ctx context.Context, id string) error {
 func (s *store) beginSession(ctx context.Context, userID, token string) (*adapter.Session, error) {
 	s.trace(ctx, "adapter_createSession")
 	now := s.clock()
-	return fromAdapter(s.adapter.CreateSession(ctx, adapter.Session{SessionToken: s.session.stamped(token, now), UserID: userID, Expires: s.session.expires(now, now)}))
+	expires := s.session.expires(now, now)
+	if isBrief(token) {
+		expires = briefEnd(expires, now)
+	}
+	if token = s.session.stamped(token, now); s.stamps && s.session.AbsoluteMaxAge <= 0 {
+		token = stampedWith(token, now)
+	}
+	return fromAdapter(s.adapter.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: userID, Expires: expires}))
 }
 
 // maxSessionKey is the length of the longest key of a session. A longer key was
@@ -155,8 +195,8 @@ func (s *store) sessionAndUser(ctx context.Context, token string) (*adapter.Sess
 // most once per UpdateAge in this process.
 func (s *store) liveSession(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 	stored, err := s.sessionAndUser(ctx, token)
-	if err != nil || stored == nil {
-		return nil, err
+	if err != nil || stored == nil || isBrief(token) {
+		return stored, err
 	}
 	now := s.clock()
 	_, until := s.session.outlived(token, now)
@@ -238,6 +278,7 @@ type waysIn struct {
 	unknown  bool
 	accounts []adapter.Account
 	passkeys int
+	password bool
 	// unlisted says that there may be a way that no adapter lists, such as a
 	// password.
 	unlisted bool
@@ -248,15 +289,15 @@ type waysIn struct {
 
 // none reports that certainly nobody can sign in as the user.
 func (w waysIn) none() bool {
-	return !w.unknown && len(w.accounts) == 0 && w.passkeys == 0 && !w.unlisted
+	return !w.unknown && len(w.accounts) == 0 && w.passkeys == 0 && !w.password && !w.unlisted
 }
 
 // only reports that the account is certainly the only way in.
 func (w waysIn) only(key adapter.AccountKey) bool {
-	return !w.unknown && len(w.accounts) == 1 && w.accounts[0].Key() == key && w.passkeys == 0 && !w.unlisted
+	return !w.unknown && len(w.accounts) == 1 && w.accounts[0].Key() == key && w.passkeys == 0 && !w.password && !w.unlisted
 }
 
-// waysIn lists the accounts and counts the passkeys of a user. An adapter that
+// waysIn lists the accounts, counts the passkeys and finds the password of a user. An adapter that
 // does not support passkeys has none of this user.
 func (s *store) waysIn(ctx context.Context, userID string) (waysIn, error) {
 	if s.accounts == nil {
@@ -275,7 +316,8 @@ func (s *store) waysIn(ctx context.Context, userID string) (waysIn, error) {
 	if err != nil && !errors.Is(err, adapter.ErrUnsupported) {
 		return waysIn{}, err
 	}
-	return waysIn{accounts: accounts, passkeys: len(passkeys)}, nil
+	password, err := s.Password(ctx, userID)
+	return waysIn{accounts: accounts, passkeys: len(passkeys), password: password != nil}, err
 }
 
 // endsSessions reports whether all sessions of a user can be ended. Session

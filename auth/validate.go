@@ -96,6 +96,8 @@ func (c *Config) checkProviders() []error {
 			if p.Authorize == nil {
 				problem(ErrMissingAuthorize, p, "Authorize is missing")
 			}
+		case *Password:
+			c.checkPassword(p, problem)
 		case *Email:
 			if p.Server == "" && p.SendVerificationRequest == nil {
 				problem(ErrInvalidProvider, p, "one of Server and SendVerificationRequest is needed")

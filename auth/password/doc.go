@@ -1,4 +1,5 @@
-// Package password hashes and checks passwords.
+// Package password hashes and checks passwords, and signs in with them: see
+// [Provider].
 //
 // A [Hasher] makes argon2id hashes, and checks those and hashes that other
 // products made. Its checks take the same work for each user, known or not. Rules

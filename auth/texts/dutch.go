@@ -72,6 +72,7 @@ func Dutch() Texts {
 			Personal: "Dit wachtwoord bestaat uit uw adres, uw naam of de naam van deze site, dus het is " +
 				"makkelijk te raden. Kies een ander.",
 			Breached: "Dit wachtwoord is gevonden tussen wachtwoorden die elders zijn gestolen. Kies een ander.",
+			NotText:  "Dit wachtwoord bevat een teken dat niet opnieuw kan worden getypt. Kies een ander wachtwoord.",
 			Equal:    "Dit is al uw wachtwoord. Kies een ander.",
 			Off: "Er zijn te veel verkeerde wachtwoorden geprobeerd, dus wachtwoorden gelden hier voorlopig " +
 				"niet. Kies een nieuw wachtwoord of log op een andere manier in.",

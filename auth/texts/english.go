@@ -56,6 +56,7 @@ func English() Texts {
 			Personal: "This password is made of your address, your name or the name of this site, so it is easy to " +
 				"guess. Please choose another one.",
 			Breached: "This password was found among passwords that were stolen elsewhere. Please choose another one.",
+			NotText:  "This password has a character that can’t be typed again. Please choose another one.",
 			Equal:    "This is your password already. Please choose another one.",
 			Off: "Too many wrong passwords were tried, so passwords do not count here for now. Choose a new " +
 				"password, or sign in another way.",

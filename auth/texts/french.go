@@ -75,7 +75,8 @@ func French() Texts {
 				"facile à deviner. Veuillez en choisir un autre.",
 			Breached: "Ce mot de passe a été trouvé parmi des mots de passe volés ailleurs. Veuillez en choisir " +
 				"un autre.",
-			Equal: "C’est déjà votre mot de passe. Veuillez en choisir un autre.",
+			NotText: "Ce mot de passe contient un caractère qui ne peut pas être ressaisi. Veuillez en choisir un autre.",
+			Equal:   "C’est déjà votre mot de passe. Veuillez en choisir un autre.",
 			Off: "Trop de mots de passe incorrects ont été essayés ; les mots de passe ne comptent plus ici pour " +
 				"l’instant. Choisissez un nouveau mot de passe ou connectez-vous autrement.",
 			SignUp: Form{

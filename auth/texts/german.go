@@ -72,7 +72,8 @@ func German() Texts {
 				"ist leicht zu erraten. Bitte wählen Sie ein anderes.",
 			Breached: "Dieses Passwort wurde unter Passwörtern gefunden, die anderswo gestohlen wurden. Bitte " +
 				"wählen Sie ein anderes.",
-			Equal: "Das ist schon Ihr Passwort. Bitte wählen Sie ein anderes.",
+			NotText: "Dieses Passwort enthält ein Zeichen, das sich nicht wieder eintippen lässt. Bitte wählen Sie ein anderes.",
+			Equal:   "Das ist schon Ihr Passwort. Bitte wählen Sie ein anderes.",
 			Off: "Es wurden zu viele falsche Passwörter versucht. Passwörter gelten hier vorerst nicht. Wählen " +
 				"Sie ein neues Passwort oder melden Sie sich anders an.",
 			SignUp: Form{

@@ -71,6 +71,7 @@ func Italian() Texts {
 			Personal: "Questa password è fatta del tuo indirizzo, del tuo nome o del nome di questo sito, quindi " +
 				"è facile da indovinare. Scegline un’altra.",
 			Breached: "Questa password è stata trovata tra password rubate altrove. Scegline un’altra.",
+			NotText:  "Questa password contiene un carattere che non si può digitare di nuovo. Scegline un’altra.",
 			Equal:    "Questa è già la tua password. Scegline un’altra.",
 			Off: "Sono state provate troppe password sbagliate, quindi per ora le password qui non valgono. " +
 				"Scegli una nuova password o accedi in un altro modo.",

@@ -71,6 +71,7 @@ func Portuguese() Texts {
 			Personal: "Esta senha é feita do seu endereço, do seu nome ou do nome deste site, por isso é fácil " +
 				"de adivinhar. Escolha outra.",
 			Breached: "Esta senha foi encontrada entre senhas roubadas em outros lugares. Escolha outra.",
+			NotText:  "Esta senha tem um caractere que não pode ser digitado de novo. Escolha outra, por favor.",
 			Equal:    "Esta já é sua senha. Escolha outra.",
 			Off: "Foram tentadas senhas erradas demais, por isso as senhas não valem aqui por enquanto. Escolha " +
 				"uma nova senha ou entre de outra forma.",

@@ -72,6 +72,7 @@ func Spanish() Texts {
 			Personal: "Esta contraseña se compone de su dirección, su nombre o el nombre de este sitio, así que " +
 				"es fácil de adivinar. Elija otra.",
 			Breached: "Esta contraseña se encontró entre contraseñas robadas en otros sitios. Elija otra.",
+			NotText:  "Esta contraseña tiene un carácter que no se puede volver a escribir. Elija otra.",
 			Equal:    "Esta ya es su contraseña. Elija otra.",
 			Off: "Se han probado demasiadas contraseñas incorrectas, así que por ahora las contraseñas no valen " +
 				"aquí. Elija una contraseña nueva o inicie sesión de otra forma.",

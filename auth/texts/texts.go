@@ -99,6 +99,8 @@ type Password struct {
 	// address, the name or the site.
 	TooShort, TooLong                 Plural
 	Common, Personal, Breached, Equal string
+	// NotText: it has a character that can't be typed.
+	NotText string
 	// Off: passwords do not count here until a reset or another sign-in.
 	Off string
 	// SignUp, Reset, Choose, Change and Remove are the pages.

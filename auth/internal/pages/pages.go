@@ -57,7 +57,12 @@ type Provider struct {
 	Fields []Field
 	// Conditional offers passkeys in the autofill of the fields.
 	Conditional bool
+	// Links follow the form.
+	Links []Link
 }
+
+// Link is a link to another page of the site.
+type Link struct{ URL, Text string }
 
 // Field is an input.
 type Field struct {

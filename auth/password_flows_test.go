@@ -1,0 +1,361 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	pw "github.com/gatehouse-go/gatehouse/auth/password"
+)
+
+// TestForgottenPassword: a link of a mail leads to a new password, once. To open it
+// changes nothing, and a password that is refused uses up nothing. Then the old
+// password and every other session are over, and a mail says so.
+func TestForgottenPassword(t *testing.T) {
+	t.Parallel()
+	eachStrategy(t, func(t *testing.T, s *passwordSite) {
+		s.member("ada@example.com", goodPassword)
+		thief, b := s.browser(), s.browser()
+		s.signIn(thief, "ada@example.com", goodPassword).wantLocation(t, origin)
+		s.clock.advance(time.Minute)
+		s.kinds()
+		page := b.post("/auth/password/forgot", "email", "ada@example.com", "callbackUrl", "/notes")
+		if page.StatusCode != http.StatusOK || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
+			t.Fatalf("status %d", page.StatusCode)
+		}
+		link := s.link()
+		for range 3 {
+			if page = b.get(link); page.StatusCode != http.StatusOK || !strings.Contains(page.body, `autocomplete="new-password"`) {
+				t.Fatalf("status %d: %s", page.StatusCode, page.body)
+			}
+		}
+		for _, refused := range []string{"short", "passwordpassword", "ada@example.com ada", strings.Repeat("x", 4097), "a\x00" + goodPassword, strings.Repeat("ä1", 70)} {
+			if r := b.fill(page, "password", refused); r.StatusCode != http.StatusBadRequest || !strings.Contains(r.body, `role="alert"`) || !strings.Contains(r.body, "aria-invalid") {
+				t.Errorf("%.20q: status %d", refused, r.StatusCode)
+			}
+		}
+		b.fill(page, "password", otherPassword).wantLocation(t, origin+"/notes")
+		b.wantSession("ada@example.com")
+		thief.wantNoSession()
+		if kinds := s.kinds(); !slices.Equal(kinds, []pw.MailKind{pw.MailReset, pw.MailChanged}) {
+			t.Errorf("mails: %v", kinds)
+		}
+		if r := s.choose(s.browser(), link, goodPassword); r.StatusCode != http.StatusForbidden {
+			t.Errorf("the link counts twice: status %d", r.StatusCode)
+		}
+		s.signIn(s.browser(), "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
+		s.signIn(s.browser(), "ada@example.com", otherPassword).wantLocation(t, origin)
+		b.wantSession("ada@example.com")
+	})
+}
+
+// TestPasswordLinks: five are valid at once, a new one ends none, a used one ends
+// all, and each expires. Nobody else's route accepts them.
+func TestPasswordLinks(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, func(_ *passwordSite, c *auth.Config, _ *pw.Settings) {
+		c.Providers = append(c.Providers, (&outbox{}).provider())
+	})
+	s.member("ada@example.com", goodPassword)
+	s.kinds()
+	b := s.browser()
+	var links []string
+	for n := range 8 {
+		b.post("/auth/password/forgot", "email", "ada@example.com")
+		if got := len(s.mails); got != min(n+1, 5) {
+			t.Fatalf("%d mails after %d forms", got, n+1)
+		}
+		if n < 5 {
+			links = append(links, s.link())
+		}
+	}
+	for _, link := range links[:2] {
+		q := queryOf(t, link)
+		b.get("/auth/callback/email?token=" + q.Get("token") + "&email=ada%40example.com")
+		b.post("/auth/callback/email", "token", q.Get("token"), "email", "ada@example.com")
+		b.post("/auth/password/choose", "for", "sign-up", "token", q.Get("token"), "email", "ada@example.com", "password", otherPassword)
+		b.post("/auth/password/choose", "for", "reset", "token", q.Get("token"), "email", "eve@example.com", "password", otherPassword)
+		b.wantNoSession()
+	}
+	for key := range s.store.tokens {
+		for _, link := range links {
+			if token := queryOf(t, link).Get("token"); strings.Contains(key.Token, token) || strings.Contains(key.Identifier, "@") {
+				t.Errorf("the store has the token or the address: %v", key)
+			}
+		}
+	}
+	s.choose(s.browser(), links[2], otherPassword).wantLocation(t, origin)
+	for _, link := range links {
+		if r := s.choose(s.browser(), link, goodPassword); r.StatusCode != http.StatusForbidden {
+			t.Errorf("a link after another was used: status %d to %s", r.StatusCode, r.location())
+		}
+	}
+	s.kinds()
+	b.post("/auth/password/forgot", "email", "ada@example.com") // there is room again
+	late := s.link()
+	s.clock.advance(61 * time.Minute)
+	if r := s.choose(s.browser(), late, goodPassword); r.StatusCode != http.StatusForbidden {
+		t.Errorf("a link after its end: status %d", r.StatusCode)
+	}
+	for range 60 { // at no time are more than five valid, whenever they were asked for
+		s.clock.advance(7 * time.Minute)
+		b.post("/auth/password/forgot", "email", "ada@example.com")
+		valid := 0
+		for key, v := range s.store.tokens {
+			if strings.HasPrefix(key.Identifier, "password-link:") && s.clock.Now().Before(v.Expires) {
+				valid++
+			}
+		}
+		if valid > 5 || valid == 0 {
+			t.Fatalf("%d links are valid", valid)
+		}
+	}
+}
+
+// TestPasswordLinkOnce: of many browsers with one link one chooses the password.
+func TestPasswordLinkOnce(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, nil)
+	s.browser().post("/auth/password/sign-up", "email", "ada@example.com")
+	link := s.link()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range 16 {
+		all.Go(func() {
+			if r := s.choose(s.browser(), link, goodPassword); r.StatusCode == http.StatusFound {
+				mu.Lock()
+				done++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if done != 1 || len(s.store.users) != 1 {
+		t.Errorf("%d times, %d users", done, len(s.store.users))
+	}
+}
+
+// TestNobodyLearnsWhoHasAnAddress: page, status, cookies and the number of mails are
+// the same for an address of somebody and of nobody, and the calls of the store are
+// as many.
+func TestNobodyLearnsWhoHasAnAddress(t *testing.T) {
+	t.Parallel()
+	var calls []string
+	var mu sync.Mutex
+	s := newPasswordSite(t, nil)
+	s.member("known@example.com", goodPassword)
+	s.store.users["plain"] = adapter.User{ID: "plain", Email: "plain@example.com"}
+	s.store.before = func(method string, _ ...any) error {
+		mu.Lock()
+		defer mu.Unlock()
+		calls = append(calls, method)
+		return nil
+	}
+	for _, path := range []string{"/auth/callback/password", "/auth/password/forgot", "/auth/password/sign-up"} {
+		seen := map[string][]string{}
+		for _, typed := range []string{"known@example.com", "KNOWN@example.com", "other@example.com", "OTHER@example.com", "plain@example.com", "PLAIN@example.com"} {
+			b := s.browser()
+			b.csrf()
+			calls = nil
+			s.kinds()
+			r := b.post(path, "email", typed, "password", otherPassword)
+			name := strings.ToLower(strings.TrimSuffix(typed, "@example.com"))
+			body := strings.ReplaceAll(r.body, name+"@example.com", "ADDRESS")
+			if token := b.csrf(); token != "" {
+				body = strings.ReplaceAll(body, token, "TOKEN")
+			}
+			var cookies []string
+			for _, c := range r.Cookies() {
+				cookies = append(cookies, c.Name)
+			}
+			key := "lower"
+			if typed != strings.ToLower(typed) {
+				key = "upper"
+			}
+			seen[key] = append(seen[key], strings.Join([]string{
+				http.StatusText(r.StatusCode), r.location(), body, strings.Join(cookies, " "), strings.Repeat("mail ", len(s.kinds())), strings.Join(calls, " "),
+			}, "\n"))
+		}
+		for key, all := range seen {
+			if len(slices.Compact(all)) != 1 {
+				t.Errorf("%s (%s):\n%s", path, key, strings.Join(all, "\n---\n"))
+			}
+		}
+	}
+}
+
+// TestSignUpOfSomebodyWhoIsThere: the owner of the address gets a mail that helps,
+// and nothing changes.
+func TestSignUpOfSomebodyWhoIsThere(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, nil)
+	id := s.member("ada@example.com", goodPassword)
+	before := s.stored(id)
+	s.kinds()
+	s.browser().post("/auth/password/sign-up", "email", "ada@example.com")
+	s.browser().post("/auth/password/forgot", "email", "new@example.com")
+	for _, m := range s.mails {
+		if strings.Contains(m.Text+m.HTML+m.Subject, "ada@") || !strings.Contains(m.Text, m.URL) || !strings.Contains(m.Text, "app.example.com") {
+			t.Errorf("the mail %q", m.Text)
+		}
+	}
+	if kinds := s.kinds(); !slices.Equal(kinds, []pw.MailKind{pw.MailSignUpKnown, pw.MailSignUp}) {
+		t.Errorf("mails: %v", kinds)
+	}
+	if s.stored(id) != before || len(s.store.users) != 1 {
+		t.Error("something changed")
+	}
+}
+
+// TestChangePassword: the old password, or a sign-in of the last minutes, changes the
+// password; the other sessions end, this one gets another key, and a mail says so.
+func TestChangePassword(t *testing.T) {
+	t.Parallel()
+	eachStrategy(t, func(t *testing.T, s *passwordSite) {
+		s.member("ada@example.com", goodPassword)
+		if r := s.browser().get("/auth/password/change"); !strings.HasPrefix(r.location(), origin+"/auth/signin?callbackUrl=") {
+			t.Errorf("nobody is signed in: sent to %s", r.location())
+		}
+		b, other := s.browser(), s.browser()
+		s.signIn(b, "ada@example.com", goodPassword)
+		s.signIn(other, "ada@example.com", goodPassword)
+		page := b.get("/auth/password/change")
+		if strings.Contains(page.body, `name="current"`) {
+			t.Error("a fresh sign-in is asked for the old password")
+		}
+		b.fill(page, "password", otherPassword).wantLocation(t, origin)
+		other.wantNoSession()
+		s.clock.advance(time.Hour)
+		b.wantSession("ada@example.com")
+		key := b.cookies["__Secure-authjs.session-token"].Value
+		s.signIn(other, "ada@example.com", otherPassword)
+		s.clock.advance(time.Minute)
+		s.kinds()
+		page = b.get("/auth/password/change")
+		if !strings.Contains(page.body, `autocomplete="current-password"`) {
+			t.Fatalf("no field for the old password: %s", page.body)
+		}
+		for _, fields := range [][]string{{"current", goodPassword}, {"current", ""}, {}, {"current", strings.Repeat("x", 5000)}} {
+			if r := b.fill(page, append(fields, "password", "eleven green bottles on a wall")...); r.StatusCode != http.StatusForbidden {
+				t.Errorf("%.40v: status %d", fields, r.StatusCode)
+			}
+		}
+		if r := b.fill(page, "current", otherPassword, "password", otherPassword); r.StatusCode != http.StatusBadRequest || !strings.Contains(r.body, "This is your password already") {
+			t.Errorf("the same password: status %d", r.StatusCode)
+		}
+		other.wantSession("ada@example.com")
+		b.fill(page, "current", otherPassword, "password", goodPassword).wantLocation(t, origin)
+		b.wantSession("ada@example.com")
+		other.wantNoSession()
+		if b.cookies["__Secure-authjs.session-token"].Value == key {
+			t.Error("the session has its old key")
+		}
+		if kinds := s.kinds(); !slices.Equal(kinds, []pw.MailKind{pw.MailChanged}) {
+			t.Errorf("mails: %v", kinds)
+		}
+		s.signIn(s.browser(), "ada@example.com", otherPassword).wantLocation(t, wrongPassword)
+		s.signIn(s.browser(), "ada@example.com", goodPassword).wantLocation(t, origin)
+	})
+}
+
+// TestRemovePassword: the only way to sign in stays; with another one the password is
+// removed after a page that asks.
+func TestRemovePassword(t *testing.T) {
+	t.Parallel()
+	eachStrategy(t, func(t *testing.T, s *passwordSite) {
+		id := s.member("ada@example.com", goodPassword)
+		b := s.browser()
+		s.signIn(b, "ada@example.com", goodPassword)
+		page := b.get("/auth/password/remove")
+		if r := b.fill(page); r.StatusCode != http.StatusConflict || s.stored(id).Hash == "" {
+			t.Fatalf("the only way: status %d", r.StatusCode)
+		}
+		key := adapter.AccountKey{Provider: "github", ProviderAccountID: "1"}
+		s.store.accounts[key] = adapter.Account{Provider: "github", ProviderAccountID: "1", UserID: id, Type: "oauth"}
+		s.clock.advance(time.Hour)
+		page = b.get("/auth/password/remove")
+		if r := b.fill(page, "current", otherPassword); r.StatusCode != http.StatusForbidden {
+			t.Errorf("a wrong password: status %d", r.StatusCode)
+		}
+		b.fill(page, "current", goodPassword).wantLocation(t, origin)
+		if s.stored(id).Hash != "" {
+			t.Error("it is still there")
+		}
+		b.wantSession("ada@example.com")
+		if kinds := s.kinds(); kinds[len(kinds)-1] != pw.MailRemoved {
+			t.Errorf("mails: %v", kinds)
+		}
+		s.signIn(s.browser(), "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
+		if r := b.get("/auth/password/remove"); !strings.Contains(r.body, "You have none yet") {
+			t.Errorf("the page of a user without a password: %s", r.body)
+		}
+	})
+}
+
+// TestWellKnownChangePassword: password managers find the page.
+func TestWellKnownChangePassword(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, nil)
+	s.browser().get("/.well-known/change-password").wantLocation(t, origin+"/auth/password/change")
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
+	for _, path := range []string{"/.well-known/change-password", "/auth/password/change", "/auth/password/forgot"} {
+		if r := newBrowser(t, h).get(path); r.StatusCode != http.StatusBadRequest {
+			t.Errorf("without the provider, %s: status %d", path, r.StatusCode)
+		}
+	}
+	for _, path := range []string{"/auth/password/other", "/auth/password"} {
+		if r := s.browser().get(path); !strings.Contains(r.location(), "error=UnknownAction") {
+			t.Errorf("%s: status %d to %s", path, r.StatusCode, r.location())
+		}
+	}
+}
+
+// TestPasswordConfig: New says what password.Provider lacks.
+func TestPasswordConfig(t *testing.T) {
+	t.Parallel()
+	send := func(context.Context, pw.Mail) error { return nil }
+	s := newKeeper()
+	trusted := true
+	for want, c := range map[string]auth.Config{
+		"set Config.Adapter":                       {URL: origin, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send})}},
+		"SchemaChanges":                            {URL: origin, Adapter: newCapable(), Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send})}},
+		"set Config.URL":                           {TrustHost: &trusted, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send})}},
+		"one of Settings.Server":                   {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{})}},
+		"From is missing":                          {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Server: "smtp://localhost"})}},
+		"Rules.MinCharacters is 6":                 {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send, Rules: pw.Rules{MinCharacters: 6}})}},
+		"less than OWASP":                          {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send, Hashing: pw.Options{Argon2: fastHashing.Argon2}})}},
+		"another provider has the same ID":         {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send}), pw.Provider(s, pw.Settings{Send: send})}},
+		"its adapter is not":                       {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(nil, pw.Settings{Send: send})}},
+		"From is missing or is not an e-mail addr": {URL: origin, Adapter: s, Providers: []auth.Provider{&auth.Email{Server: "smtp://localhost", From: "x"}, pw.Provider(s, pw.Settings{})}},
+	} {
+		c.Secret = []string{secret}
+		if _, err := auth.New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+// TestPasswordMailFails: a mail that can't be sent is an error for everybody; a
+// recipient whom the mail server refuses is none.
+func TestPasswordMailFails(t *testing.T) {
+	t.Parallel()
+	var failure error
+	s := newPasswordSite(t, func(_ *passwordSite, _ *auth.Config, p *pw.Settings) {
+		p.Send = func(context.Context, pw.Mail) error { return failure }
+	})
+	b := s.browser()
+	failure = auth.ErrRecipientRefused
+	if r := b.post("/auth/password/forgot", "email", "ada@example.com"); r.StatusCode != http.StatusOK {
+		t.Errorf("a refused recipient: status %d", r.StatusCode)
+	}
+	failure = errors.New("the mail server is gone")
+	b.post("/auth/password/forgot", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
+}

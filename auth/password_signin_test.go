@@ -1,0 +1,210 @@
+package auth_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	pw "github.com/gatehouse-go/gatehouse/auth/password"
+)
+
+// TestPasswordSignIn: a person signs up, signs out, and signs in with the password,
+// in any spelling of the address; a wrong password, a user without one and an
+// address of nobody are answered alike.
+func TestPasswordSignIn(t *testing.T) {
+	t.Parallel()
+	eachStrategy(t, func(t *testing.T, s *passwordSite) {
+		id := s.member("ada@example.com", goodPassword)
+		s.store.users["plain"] = adapter.User{ID: "plain", Email: "plain@example.com"}
+		b := s.browser()
+		for name, tried := range map[string][2]string{
+			"wrong": {"ada@example.com", otherPassword}, "nobody": {"nobody@example.com", goodPassword}, "no password": {"plain@example.com", goodPassword},
+			"empty": {"ada@example.com", ""}, "no address": {"", goodPassword}, "no address at all": {"@", goodPassword},
+			"too long": {"ada@example.com", strings.Repeat("a", 5000)},
+		} {
+			r := s.signIn(b, tried[0], tried[1])
+			if r.location() != wrongPassword || r.StatusCode != http.StatusFound {
+				t.Errorf("%s: status %d, sent to %s", name, r.StatusCode, r.location())
+			}
+		}
+		b.wantNoSession()
+		s.signIn(b, " Ada@Example.COM", goodPassword, "callbackUrl", "/notes").wantLocation(t, origin+"/notes")
+		b.wantSession("ada@example.com")
+		if got := s.stored(id); strings.Contains(got.State, "failures") || !strings.HasPrefix(got.Hash, "$argon2id$") {
+			t.Errorf("after the right password: %+v", got)
+		}
+		if strings.Contains(s.log.String(), goodPassword) {
+			t.Error("the log has the password")
+		}
+	})
+}
+
+// TestPasswordNeedsCSRF: another site can't sign a browser in.
+func TestPasswordNeedsCSRF(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, nil)
+	s.member("ada@example.com", goodPassword)
+	b := s.browser()
+	for _, path := range []string{"/auth/callback/password", "/auth/password/forgot", "/auth/password/sign-up", "/auth/password/choose", "/auth/password/change", "/auth/password/remove"} {
+		if r := b.submit(path, "email", "ada@example.com", "password", goodPassword); !strings.Contains(r.location(), "MissingCSRF") {
+			t.Errorf("%s: status %d, sent to %q", path, r.StatusCode, r.location())
+		}
+	}
+	b.wantNoSession()
+	if kinds := s.kinds(); len(kinds) != 1 {
+		t.Errorf("mails: %v", kinds)
+	}
+}
+
+// TestPasswordImported: a hash that somebody brought along counts, and is replaced by
+// one of ours; of sign-ins at once each succeeds.
+func TestPasswordImported(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, func(_ *passwordSite, _ *auth.Config, p *pw.Settings) {
+		p.Hashing.Imported = []pw.Format{pw.Bcrypt{Cost: bcrypt.MinCost}}
+	})
+	hash, err := bcrypt.GenerateFromPassword([]byte(goodPassword), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.store.users["old"] = adapter.User{ID: "old", Email: "old@example.com", EmailVerified: new(time.Now())}
+	s.store.passwords["old"] = adapter.Password{UserID: "old", Hash: string(hash)}
+	s.signIn(s.browser(), "old@example.com", "wrong").wantLocation(t, wrongPassword)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			b := s.browser()
+			if r := s.signIn(b, "old@example.com", goodPassword); r.location() != origin {
+				t.Errorf("sent to %s", r.location())
+			}
+		})
+	}
+	all.Wait()
+	if got := s.stored("old"); strings.Contains(got.State, "failures") || !strings.HasPrefix(got.Hash, "$argon2id$") {
+		t.Errorf("left: %+v", got)
+	}
+	s.signIn(s.browser(), "old@example.com", goodPassword).wantLocation(t, origin)
+}
+
+// TestPasswordFailures: after a hundred wrong passwords in a row the right one does
+// not count in strange browsers, until the person has proven the address. Of wrong
+// ones at once no more are compared.
+func TestPasswordFailures(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, nil)
+	id := s.member("ada@example.com", goodPassword)
+	b := s.browser()
+	for range 99 {
+		s.signIn(b, "ada@example.com", otherPassword).wantLocation(t, wrongPassword)
+	}
+	s.signIn(b, "ada@example.com", goodPassword).wantLocation(t, origin) // it starts at zero
+	b = s.browser()
+	csrf := b.csrf()
+	var all sync.WaitGroup
+	for range 150 {
+		all.Go(func() {
+			own := s.browser()
+			own.cookies = map[string]*http.Cookie{}
+			for k, v := range b.cookies {
+				own.cookies[k] = v
+			}
+			own.submit("/auth/callback/password", "csrfToken", csrf, "email", "ada@example.com", "password", otherPassword)
+		})
+	}
+	all.Wait()
+	if got := s.stored(id).State; !strings.Contains(got, `"failures":{"":100}`) {
+		t.Errorf("after 150 wrong ones: %s", got)
+	}
+	r := s.signIn(b, "ada@example.com", goodPassword)
+	r.wantLocation(t, wrongPassword)
+	b.post("/auth/password/forgot", "email", "ada@example.com")
+	s.choose(b, s.link(), otherPassword).wantLocation(t, origin)
+	s.signIn(s.browser(), "ada@example.com", otherPassword).wantLocation(t, origin)
+}
+
+// TestPasswordLimit: Config.Limit is asked before anything is looked up or hashed.
+func TestPasswordLimit(t *testing.T) {
+	t.Parallel()
+	var seen []auth.Attempt
+	s := newPasswordSite(t, func(s *passwordSite, c *auth.Config, _ *pw.Settings) {
+		c.Limit = func(_ context.Context, a auth.Attempt) error {
+			seen = append(seen, a)
+			return &auth.TooManyAttempts{RetryAfter: 7 * time.Second}
+		}
+		s.store.before = func(method string, _ ...any) error {
+			t.Errorf("the store was asked: %s", method)
+			return nil
+		}
+	})
+	b := s.browser()
+	for _, path := range []string{"/auth/callback/password", "/auth/password/forgot", "/auth/password/sign-up"} {
+		if r := b.post(path, "email", " ADA@example.com", "password", goodPassword); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "7" {
+			t.Errorf("%s: status %d", path, r.StatusCode)
+		}
+	}
+	if len(seen) != 3 || seen[0].Type != auth.TypeCredentials || seen[1].Type != auth.TypeEmail || seen[0].Identifier != "ada@example.com" {
+		t.Errorf("seen: %v", seen)
+	}
+}
+
+// TestPasswordRemember: with remember=false the cookie ends with the browser, and the
+// session on the server after 12 hours, however much it is used.
+func TestPasswordRemember(t *testing.T) {
+	t.Parallel()
+	eachStrategy(t, func(t *testing.T, s *passwordSite) {
+		s.member("ada@example.com", goodPassword)
+		name := "__Secure-authjs.session-token"
+		kept, b := s.browser(), s.browser()
+		s.signIn(kept, "ada@example.com", goodPassword)
+		s.signIn(b, "ada@example.com", goodPassword, "remember", "false")
+		for range 11 {
+			if c := b.cookies[name]; c == nil || !c.Expires.IsZero() || c.MaxAge != 0 {
+				t.Fatalf("the cookie is kept: %v", c)
+			}
+			s.clock.advance(time.Hour)
+			b.wantSession("ada@example.com")
+			b.submit("/auth/session") // a script that updates the session
+		}
+		if c := kept.cookies[name]; c.MaxAge < 86400 {
+			t.Errorf("the other cookie is not kept: %v", c)
+		}
+		s.clock.advance(2 * time.Hour)
+		b.wantNoSession()
+		kept.wantSession("ada@example.com")
+	})
+}
+
+// TestPasswordHostileHash: a hash that can't be read, or that would cost too much,
+// matches nothing and is logged without its text.
+func TestPasswordHostileHash(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, nil)
+	s.store.users["ada"] = adapter.User{ID: "ada", Email: "ada@example.com"}
+	for _, hash := range []string{
+		"$argon2id$v=19$m=4194304,t=1,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g",
+		"$2b$31$5sTXHuTnhKk8AvYBa2xyCOBK0qExqzZ1a4AsPDhF8p7Gf5mxpj1cC", "plain", "$",
+	} {
+		s.store.passwords["ada"] = adapter.Password{UserID: "ada", Hash: hash, State: "{damaged"}
+		began := time.Now()
+		s.signIn(s.browser(), "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s took %v", hash, took)
+		}
+		if len(hash) > 10 && strings.Contains(s.log.String(), hash) {
+			t.Errorf("the log has the hash %s", hash)
+		}
+	}
+	if !strings.Contains(s.log.String(), "the password of user ada") {
+		t.Error("nothing is logged")
+	}
+	if r := s.browser().do(http.MethodPost, "/auth/callback/password", strings.NewReader("password="+strings.Repeat("x", 1<<20)), formType); r.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a password of a mebibyte: status %d", r.StatusCode)
+	}
+}
