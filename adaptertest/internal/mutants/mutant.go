@@ -57,7 +57,7 @@ func All() []Mutant {
 	var all []Mutant
 	for _, m := range slices.Concat(
 		capMutants(), userMutants(), acctMutants(), sessMutants(), vtokMutants(), authnMutants(), signupMutants(), alistMutants(),
-		slistMutants(), aeditMutants(), teditMutants(), cascMutants(), timeMutants(), dataMutants(), inputMutants(), errMutants(),
+		slistMutants(), aeditMutants(), teditMutants(), passMutants(), cascMutants(), timeMutants(), dataMutants(), inputMutants(), errMutants(),
 		ctxMutants(), concMutants(), faultMutants(), expMutants(), isoMutants(), aliasMutants(), volMutants(), lifeMutants(), siteMutants(),
 	) {
 		if m.both == nil {
