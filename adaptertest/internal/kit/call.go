@@ -108,8 +108,8 @@ func (k *Records) Writes() []Call {
 		DeleteSessionsByUserID(k.User.ID, ""),
 		DeleteVerificationTokens(k.New.Token.Identifier),
 		k.Entrant.WithPassword(),
-		SwapPassword(k.Password, k.New.Password),
-		SetPassword(k.Password),
+		SwapPassword(k.Password, k.Swapped),
+		SetPassword(k.New.Password),
 		DeletePassword(k.User.ID, false),
 		DeleteUser(k.User.ID),
 	}

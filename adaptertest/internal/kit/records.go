@@ -22,6 +22,8 @@ type Records struct {
 	// New is for the calls that create and change records of the user, SignUp for one that
 	// creates another user, and Entrant for one that creates a third with a password.
 	New, SignUp, Entrant Draft
+	// Swapped is the password that takes the place of the user's by a swap.
+	Swapped adapter.Password
 
 	has   map[Kind]bool  // of the kinds of which a record was found
 	found map[string]any // what the lookups found, by their methods
@@ -53,7 +55,7 @@ func NewFixture(c *Context, a adapter.Adapter) *Records {
 	k.New.Authenticator = c.NewAuthenticator(k.User.ID)
 	k.New.UserUpdate = UserUpdate(c, k.User.ID, UserFields)
 	k.New.SessionUpdate = adapter.SessionUpdate{SessionToken: k.Session.SessionToken, Expires: adapter.To(c.Instant(3 * time.Hour))}
-	k.Password, k.New.Password = NewPassword(c, k.User.ID), NewPassword(c, k.User.ID)
+	k.Password, k.New.Password, k.Swapped = NewPassword(c, k.User.ID), NewPassword(c, k.User.ID), NewPassword(c, k.User.ID)
 	if c.Works("SetPassword") {
 		if _, err := SetPassword(k.Password).Do(c.Ctx, a); err != nil {
 			c.Fatalf("SetPassword: %v", err)
