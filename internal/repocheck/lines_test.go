@@ -16,7 +16,7 @@ import (
 // The suite is to come down to 21,000 lines and what was added since they were counted: 147
 // for calls that hang, 49 for the tables of others, 430 for SITE, 35 for AEDIT-11, 482 for
 // stores of sessions and 654 for PASS. Until then its limit is what it has. The limit of the
-// broken adapters is 12,500 and those of SITE (156), AEDIT-11 (58), PASS (86) and the protocol (18).
+// broken adapters is 12,500 and those of SITE (156), AEDIT-11 (58), PASS (312) and the protocol (18).
 func TestSuiteIsShort(t *testing.T) {
 	for _, part := range []struct {
 		name  string
@@ -25,7 +25,7 @@ func TestSuiteIsShort(t *testing.T) {
 	}{
 		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_932},
 		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
-		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 12_933},
+		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 13_159},
 	} {
 		if n := lines(t, part.files); n == 0 || n > part.most {
 			t.Errorf("%s: %d lines of Go, want at most %d", part.name, n, part.most)
