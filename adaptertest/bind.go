@@ -55,7 +55,7 @@ func recordOf(r kit.Record) Record {
 // result returns the result of a clause: what its check found, for the level of the clause
 // and its waiver.
 func (r *run) result(clause Clause, f kit.Finding, d time.Duration) Result {
-	x := Result{Clause: clause, Outcome: Outcome(f.Outcome), Duration: d, Reason: f.Reason, Needs: f.Needs, Evidence: f.Evidence}
+	x := Result{Clause: clause, Outcome: Outcome(f.Outcome), Duration: d, Reason: f.Reason, Needs: f.Needs, Evidence: f.Evidence, Advice: f.Advice}
 	if x.Outcome == Pass && clause.Level == May {
 		x.Outcome = Recorded
 	}

@@ -58,7 +58,7 @@ func TestKeysOfTheReport(t *testing.T) {
 			EmailFoldsCase: true, AssignsIDs: true, Volatile: "v", Timeless: true, NoPooler: "p", Scans: "s", Precision: 1, EventualReads: 1,
 		},
 		Waivers: []Waiver{{Clause: "USER-01", Reason: "r", Link: "l", Racy: true}},
-		Results: []Result{{Clause: loadClauses()[0], Outcome: Fail, Reason: "r", Needs: []string{"n"}, Evidence: []string{"e"}}},
+		Results: []Result{{Clause: loadClauses()[0], Outcome: Fail, Reason: "r", Needs: []string{"n"}, Evidence: []string{"e"}, Advice: "a"}},
 	}
 	var text strings.Builder
 	if err := report.WriteJSON(&text); err != nil {

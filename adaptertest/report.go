@@ -47,6 +47,17 @@ type Result struct {
 	// Evidence is the finding. For a failure it has each breach and the calls
 	// before it. For a MAY clause it has the observation.
 	Evidence []string `json:"evidence,omitempty"`
+	// Advice says what to do about a failure, if the evidence says more than the page of
+	// the clause does.
+	Advice string `json:"advice,omitempty"`
+}
+
+// fix says what to do about a failure: the advice, or where it stands.
+func (x Result) fix() string {
+	if x.Advice != "" {
+		return x.Advice
+	}
+	return "see " + x.Clause.page()
 }
 
 // Report is the result of a run of the suite.
@@ -216,7 +227,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "methods it does not have: %s\n", strings.Join(r.Missing, ", "))
 	}
 	for _, x := range r.With(Fail) {
-		fmt.Fprintf(&b, "\n%s %s failed: %s\n%s\n    see %s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, kit.Indent(x.Evidence), x.Clause.page())
+		fmt.Fprintf(&b, "\n%s %s failed: %s\n%s\n    %s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, kit.Indent(x.Evidence), x.fix())
 	}
 	r.writeRest(&b)
 	_, err := io.WriteString(w, b.String())

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/progress"
 )
 
 // Options change a run of Check.
@@ -72,27 +73,64 @@ func (r *run) test(t *testing.T) *Report {
 	if err := r.kit.SelfCheck(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	early := map[string]Result{}
+	r.line = progress.Start(os.Stderr, len(r.checks))
 	if r.parallel() > 1 && !namesSubtests(t.Name()) {
 		r.kit.Hurried = true
-		r.checkTogether(t.Context(), r.checks, func(result Result) { early[result.Clause.ID] = result })
+		r.testTogether(t)
+	} else {
+		for group, checks := range byGroup(r.checks) {
+			t.Run(group, func(t *testing.T) {
+				for _, k := range checks {
+					r.testOne(t, k)
+				}
+			})
+		}
 	}
-	for group, checks := range byGroup(r.checks) {
-		t.Run(group, func(t *testing.T) {
-			for _, k := range checks {
-				t.Run(k.Name(), func(t *testing.T) {
-					result, ok := early[k.ID]
-					if !ok {
-						result = r.check(t.Context(), k)
-					}
-					r.tell(t, result)
-				})
-			}
-		})
-	}
+	r.line.Stop()
 	report := r.finish()
 	r.conclude(t, report)
 	return report
+}
+
+// testOne runs a clause as a subtest of its group.
+func (r *run) testOne(group *testing.T, k kit.Check) {
+	group.Helper()
+	group.Run(k.Name(), func(t *testing.T) { r.tell(t, r.check(t.Context(), k)) })
+}
+
+// testTogether runs clauses as subtests, several at once. They are not parallel tests: so the
+// time of a subtest is that of its clause. The groups end in their order, and are printed in it.
+func (r *run) testTogether(t *testing.T) {
+	t.Helper()
+	groups := map[string]*testing.T{}
+	var ends []func()
+	for group := range byGroup(r.checks) {
+		opened, end, ended := make(chan *testing.T, 1), make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer close(opened)
+			t.Run(group, func(t *testing.T) {
+				opened <- t
+				<-end
+			})
+		}()
+		groups[group] = <-opened
+		ends = append(ends, func() { close(end); <-ended })
+	}
+	test := func(k kit.Check) {
+		if group := groups[groupOf(k.ID)]; group != nil { // go test skips the others
+			r.testOne(group, k)
+		}
+	}
+	r.checkTogether(t.Context(), r.checks, test)
+	for _, k := range r.checks {
+		if k.Alone {
+			test(k)
+		}
+	}
+	for _, end := range ends {
+		end()
+	}
 }
 
 // conclude ends a run of Run: the summary is the last that it prints.
@@ -157,6 +195,8 @@ func (r *run) failure(subtest string, result Result) string {
 	c := result.Clause
 	lines := strings.Split(kit.Indent(result.Evidence), "\n")
 	top, _, _ := strings.Cut(subtest, "/")
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !namesSubtests(top) {
 		most := linesOfClause
 		switch {
@@ -170,8 +210,8 @@ func (r *run) failure(subtest string, result Result) string {
 		}
 	}
 	r.printed += 3 + len(lines) // go test has a line for each failed subtest
-	return fmt.Sprintf("%s %s: %s\n%s\nADAPTERTEST_SEED=%d go test -run '%s' repeats it and prints all; %s explains the clause",
-		c.Level, c.ID, c.Rule, strings.Join(lines, "\n"), r.options.Seed, testPattern(subtest), c.page())
+	return fmt.Sprintf("%s %s: %s\n%s\nADAPTERTEST_SEED=%d go test -run '%s' repeats it and prints all; %s",
+		c.Level, c.ID, c.Rule, strings.Join(lines, "\n"), r.options.Seed, testPattern(subtest), result.fix())
 }
 
 // initTesting declares the flags of package testing, which the random sequences need.
@@ -215,17 +255,21 @@ func (r *run) checkChosen(ctx context.Context) (*Report, error) {
 	chosen := slices.DeleteFunc(slices.Clone(r.checks), func(k kit.Check) bool {
 		return len(o.Only) > 0 && !slices.Contains(o.Only, k.ID) && !slices.Contains(o.Only, groupOf(k.ID))
 	})
-	progress := func(result Result) {
+	var telling sync.Mutex
+	check := func(k kit.Check) {
+		result := r.check(ctx, k)
+		telling.Lock()
+		defer telling.Unlock()
 		if o.Progress != nil {
 			o.Progress(result)
 		}
 	}
 	if r.parallel() > 1 {
 		r.kit.Hurried = len(o.Only) == 0
-		r.checkTogether(ctx, chosen, progress)
+		r.checkTogether(ctx, chosen, check)
 		chosen = slices.DeleteFunc(chosen, func(k kit.Check) bool { return !k.Alone })
 	}
-	r.checkAll(ctx, chosen, 1, progress)
+	checkAll(ctx, chosen, 1, check)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -241,7 +285,7 @@ const racesTogether = 2
 
 // checkTogether runs the clauses that may run at the same time as others: the races
 // after the others, and fewer at once. A run of less than one round has no time for that.
-func (r *run) checkTogether(ctx context.Context, checks []kit.Check, progress func(Result)) {
+func (r *run) checkTogether(ctx context.Context, checks []kit.Check, check func(kit.Check)) {
 	together := slices.DeleteFunc(slices.Clone(checks), func(k kit.Check) bool { return k.Alone })
 	slices.Reverse(together) // the last groups take longest: they wait for faults and deadlines
 	var races []kit.Check
@@ -249,8 +293,8 @@ func (r *run) checkTogether(ctx context.Context, checks []kit.Check, progress fu
 		races = slices.DeleteFunc(slices.Clone(together), func(k kit.Check) bool { return !k.Races })
 		together = slices.DeleteFunc(together, func(k kit.Check) bool { return k.Races })
 	}
-	r.checkAll(ctx, together, r.parallel(), progress)
-	r.checkAll(ctx, races, min(racesTogether, r.parallel()), progress)
+	checkAll(ctx, together, r.parallel(), check)
+	checkAll(ctx, races, min(racesTogether, r.parallel()), check)
 }
 
 // namesSubtests reports whether go test was told which subtests of the test to
@@ -262,10 +306,8 @@ func namesSubtests(test string) bool {
 	})
 }
 
-// checkAll runs clauses, as many at once as parallel says, until the context
-// ends. It calls progress with each result, one call at a time.
-func (r *run) checkAll(ctx context.Context, checks []kit.Check, parallel int, progress func(Result)) {
-	var telling sync.Mutex
+// checkAll runs clauses, as many at once as parallel says, until the context ends.
+func checkAll(ctx context.Context, checks []kit.Check, parallel int, check func(kit.Check)) {
 	turns := make(chan struct{}, parallel)
 	var wg sync.WaitGroup
 	for _, k := range checks {
@@ -275,10 +317,7 @@ func (r *run) checkAll(ctx context.Context, checks []kit.Check, parallel int, pr
 		}
 		wg.Go(func() {
 			defer func() { <-turns }()
-			result := r.check(ctx, k)
-			telling.Lock()
-			defer telling.Unlock()
-			progress(result)
+			check(k)
 		})
 	}
 	wg.Wait()
@@ -295,9 +334,9 @@ type run struct {
 	path    string // the file for the report, or empty
 	saving  sync.Mutex
 
-	printed int // lines of evidence
-
+	line    *progress.Line
 	mu      sync.Mutex
+	printed int // lines of evidence
 	results []Result
 }
 
@@ -394,6 +433,8 @@ func (r *run) check(ctx context.Context, k kit.Check) Result {
 	if !ok {
 		panic("adaptertest: no clause " + k.ID)
 	}
+	r.line.Begin(k.ID)
+	defer r.line.End(k.ID)
 	start := time.Now()
 	finding := kit.Finding{Outcome: kit.NotApplicable, Reason: r.scope.excludes(k.ID)}
 	if finding.Reason == "" {

@@ -487,6 +487,64 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// waiting is an error with a code of PostgreSQL.
+type waiting struct{}
+
+func (waiting) Error() string    { return "the store said no" }
+func (waiting) SQLState() string { return "40P01" }
+
+// locked is an adapter in which a user's update meets a deadlock.
+type locked struct{ adapter.Adapter }
+
+func (locked) UpdateUser(context.Context, adapter.UserUpdate) (*adapter.User, error) {
+	return nil, fmt.Errorf("update user: %w", waiting{})
+}
+
+// TestDeadlockIsAnsweredByRetry looks for advice that answers the evidence, in place of the page of the clause.
+func TestDeadlockIsAnsweredByRetry(t *testing.T) {
+	h := modelHarness(func(m *model.Model) adapter.Adapter { return locked{m} })
+	report, err := Check(t.Context(), h, Options{Only: []string{"USER"}, Rounds: QuickRounds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "retry: the store ended a transaction (40P01)") || strings.Contains(text.String(), "CLAUSES") {
+		t.Error(text.String())
+	}
+}
+
+// TestTimesOfSubtests reads the times of subtests of a run with several clauses at once.
+func TestTimesOfSubtests(t *testing.T) {
+	if os.Getenv("ADAPTERTEST_TIMES") != "" {
+		h := modelHarness(func(m *model.Model) adapter.Adapter { return patient{m} })
+		h.Parallel = 4
+		r, err := newRun(&h, Options{Rounds: QuickRounds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.checks = userChecks()
+		r.test(t)
+		return
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := exec.CommandContext(t.Context(), binary, "-test.run=^TestTimesOfSubtests$", "-test.short", "-test.v") //nolint:gosec // the test runs itself
+	again.Env = append(os.Environ(), "ADAPTERTEST_TIMES=1", "ADAPTERTEST_REPORT=")
+	out, err := again.Output()
+	if err != nil {
+		t.Errorf("%v: the adapter keeps the clauses", err)
+	}
+	const sleeps = `(?m)^ +--- PASS: TestTimesOfSubtests/USER/USER-02-\S+ \(0\.00s\)`
+	if regexp.MustCompile(sleeps).Match(out) || !bytes.Contains(out, []byte("--- PASS: TestTimesOfSubtests/USER/USER-02-")) {
+		t.Errorf("USER-02 has calls that take 20 ms:\n%s", out)
+	}
+}
+
 func TestPanicsAreFailures(t *testing.T) {
 	h := Harness{New: func(t testing.TB) adapter.Adapter {
 		return partial(t, &users{onGet: func(_ context.Context, id string) {

@@ -76,5 +76,5 @@ function describe(error) {
   const absent = has(ownerless, "FOREIGN KEY") || /^(User|Authenticator) not found\.$/.test(error?.message)
   const kind = has(taken, "UNIQUE") ? "conflict" : absent ? "notFound" : undefined
   const code = codes.find((c) => c !== undefined)
-  return { kind, message: String(error?.message ?? error), cause: code === undefined ? undefined : { type: String(code) } }
+  return { kind, message: String(error?.message ?? error), cause: code === undefined ? undefined : { type: String(code), code: String(code) } }
 }

@@ -90,7 +90,7 @@ func (a *Adapter) SwapPassword(ctx context.Context, from, to adapter.Password) (
 		}
 		owner, ok := sql.ids.arg(from.UserID)
 		if !ok || from.Check() != nil {
-			return nil
+			return nil //nolint:nilerr // no user has such a password
 		}
 		var err error
 		stored, err = surely(ctx, db, func() (*adapter.Password, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/deadlock"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -114,7 +115,12 @@ type Error struct {
 // Cause is an error that another one wraps.
 type Cause struct {
 	Type string `json:"type"`
+	// Code is the SQLSTATE or the number of the error in the store, or empty.
+	Code string `json:"code,omitempty"`
 }
+
+// SQLState returns Code, for a suite that looks for deadlocks.
+func (c *Cause) SQLState() string { return c.Code }
 
 func (c *Cause) Error() string { return c.Type }
 
@@ -175,13 +181,13 @@ func errorOf(err error) *Error {
 	}
 	for cause := err; cause != nil; cause = unwrapped(cause) {
 		if t := fmt.Sprintf("%T", cause); !slices.Contains(plain, t) {
-			e.Cause = &Cause{t}
+			e.Cause = &Cause{Type: t, Code: deadlock.Code(err)}
 			return e
 		}
 	}
 	for _, known := range sentinels {
 		if errors.Is(err, known) {
-			e.Cause = &Cause{known.Error()}
+			e.Cause = &Cause{Type: known.Error()}
 		}
 	}
 	return e

@@ -21,7 +21,7 @@ var arrows = map[string][]string{
 	"auth/internal/began":     {"auth/internal/once", "auth/internal/wire", "auth/jwt"},
 
 	"adaptertest/internal/model":   {"auth/adapter"},
-	"adaptertest/internal/kit":     {"adaptertest/fault", "adaptertest/internal/diff", "auth/adapter"},
+	"adaptertest/internal/kit":     {"adaptertest/fault", "adaptertest/internal/deadlock", "adaptertest/internal/diff", "auth/adapter"},
 	"adaptertest/internal/faulted": append([]string{"adaptertest/internal/kit", "adaptertest/internal/model"}, ofSuite...),
 	"adaptertest/internal/race": append([]string{
 		"adaptertest/internal/kit", "adaptertest/internal/faulted", "adaptertest/internal/history", "adaptertest/internal/model",
@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"adaptertest/internal/clauses/flow":        append([]string{"adaptertest/internal/browser", "auth"}, ofClauses...),
 	"adaptertest/internal/sessionstore":        {"auth/adapter"},
 	"adaptertest/internal/clauses/sessions":    append([]string{"adaptertest/internal/sessionstore"}, ofClauses...),
-	"adaptertest/remote":                       {"adaptertest", "adaptertest/fault", "adaptertest/internal/goroutines", "auth/adapter"},
+	"adaptertest/remote":                       {"adaptertest", "adaptertest/fault", "adaptertest/internal/deadlock", "adaptertest/internal/goroutines", "auth/adapter"},
 	"adaptertest/bench":                        {"adaptertest", "adaptertest/internal/diff", "adaptertest/internal/kit", "auth/adapter"},
 }
 

@@ -212,7 +212,7 @@ func (h *Handle) connect(proxied bool) {
 		h.t.Fatal(err)
 	}
 	if h.env.Site != "" { // as an application does before auth.New
-		if err := h.Adapter.CheckSchema(h.t.Context()); err != nil {
+		if err := h.CheckSchema(h.t.Context()); err != nil {
 			h.t.Fatal(err)
 		}
 	}

@@ -56,4 +56,6 @@ type Finding struct {
 	Needs  []string
 	// Evidence has each breach, observations, and for a breach the last calls.
 	Evidence []string
+	// Advice says what to do if the evidence says more than the clause does.
+	Advice string
 }

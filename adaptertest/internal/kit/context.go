@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/deadlock"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -33,6 +34,7 @@ type Context struct {
 	virtual virtualClock
 	Trace   *trace
 
+	Deadlock deadlock.Seen // explains a breach
 	Mu       sync.Mutex
 	failures []string
 	notes    []string
@@ -60,6 +62,11 @@ func (c *Context) Harness() *Harness { return c.Run.Harness }
 
 // Errorf reports a breach of the clause and continues.
 func (c *Context) Errorf(format string, args ...any) {
+	for _, arg := range args {
+		if err, ok := arg.(error); ok {
+			c.Deadlock.See(err)
+		}
+	}
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	if c.hang == "" { // else it follows from calls that hang

@@ -49,6 +49,7 @@ func observe[T any](ctx context.Context, o *Observer, method string, args ...any
 	got, err := signatureOf(method).call(ctx, o.Next, args)
 	result = got.(T)
 	finish()
+	o.c.Deadlock.See(err)
 	if !IsLookup(method) {
 		Wrote(o.c)
 	}

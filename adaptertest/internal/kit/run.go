@@ -313,7 +313,11 @@ func finding(c *Context) Finding {
 	case c.cut != "":
 		return Finding{Outcome: NotReached, Reason: c.cut, Evidence: append(slices.Clone(c.notes), c.Trace.String())}
 	case len(c.failures) > 0:
-		return Finding{Outcome: Fail, Evidence: append(slices.Concat(c.failures, c.notes), c.Trace.String())}
+		f := Finding{Outcome: Fail, Evidence: append(slices.Concat(c.failures, c.notes), c.Trace.String())}
+		if code := c.Deadlock.Code(); code != "" {
+			f.Advice = "retry: the store ended a transaction (" + code + ") so that another one could go on. Run the whole transaction again, a few times if need be"
+		}
+		return f
 	case c.outcome != "":
 		return Finding{Outcome: c.outcome, Reason: c.reason, Needs: c.lacking, Evidence: slices.Clone(c.notes)}
 	}

@@ -74,6 +74,7 @@ func performWith(ctx context.Context, c *kit.Context, k kit.Call, a adapter.Adap
 	}()
 	m.Result, m.Err = k.Do(ctx, a)
 	m.To = time.Since(since)
+	c.Deadlock.See(m.Err)
 	return m
 }
 

@@ -377,7 +377,7 @@ func arrangeSwapAndChange(c *kit.Context, round int) race.Case {
 	}
 	return race.Case{Calls: []kit.Call{kit.SwapPassword(from, kit.NewPassword(c, from.UserID)), other}, Verify: func(h []race.Operation) error {
 		if h[0].Err != nil || h[1].Err != nil {
-			return nil
+			return nil //nolint:nilerr // CONC-15 judges whether it may fail
 		}
 		return passwordIs(c, from.UserID, want)
 	}}
@@ -396,7 +396,7 @@ func arrangeLastWays(c *kit.Context) race.Case {
 			case errors.Is(m.Err, adapter.ErrLastCredential):
 				refused++
 			case m.Err != nil:
-				return nil // CONC-15 judges whether it may fail
+				return nil //nolint:nilerr // CONC-15 judges whether it may fail
 			}
 		}
 		return race.Unless(refused == 1, "%d removals were refused, want 1", refused)
@@ -496,7 +496,7 @@ func arrangeDeletedOwner(c *kit.Context, n, round int) race.Case {
 	}
 	k.Verify = func(h []race.Operation) error {
 		if h[0].Err != nil {
-			return nil
+			return nil //nolint:nilerr // CONC-15 judges whether it may fail
 		}
 		if err := passwordIs(c, id, nil); err != nil {
 			return fmt.Errorf("of a deleted user: %w", err)
