@@ -217,3 +217,41 @@ func TestPasswordsOfSites(t *testing.T) {
 		})
 	}
 }
+
+// TestRoundTripsOfPasswords: the numbers of the README.
+func TestRoundTripsOfPasswords(t *testing.T) {
+	for name, of := range map[string]struct {
+		server server
+		create int64
+	}{"standalone": {standalone, 2}, "replica set": {replicaSet, 3}} {
+		t.Run(name, func(t *testing.T) {
+			_, db := of.server.newStore(t)
+			a, ctx := of.server.env(t).Handle(t, db.Name(), 1), t.Context()
+			must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t) // checks the database
+			before := a.Proxy.Steps()
+			trips := func(what string, want int64) {
+				t.Helper()
+				after := a.Proxy.Steps()
+				if n := after - before; n != want {
+					t.Errorf("%s takes %d round trips, want %d", what, n, want)
+				}
+				before = after
+			}
+			user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
+			trips("CreateUserWithPassword", of.create)
+			must(a.GetPassword(ctx, user.ID))(t)
+			trips("GetPassword", 1)
+			p := must(a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "i"}))(t)
+			trips("SetPassword", 2)
+			must(a.SwapPassword(ctx, *p, adapter.Password{Hash: "j"}))(t)
+			trips("SwapPassword", 1)
+			must(a.DeletePassword(ctx, user.ID, false))(t)
+			trips("DeletePassword", 1)
+			must(a.SetPassword(ctx, *p))(t)
+			must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "c"}))(t)
+			before = a.Proxy.Steps()
+			must(a.DeletePassword(ctx, user.ID, true))(t)
+			trips("DeletePassword with keepOne", 5)
+		})
+	}
+}

@@ -244,3 +244,35 @@ func TestPasswordsOfSites(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundTripsOfPasswords counts them as TestRoundTrips does: a read takes one, a write its
+// statements and the two of its transaction.
+func TestRoundTripsOfPasswords(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	h := benchHarness(t, env)
+	second := h.Second(t, nil)
+	a, faults, ctx := second.(*mysqltest.Handle), h.Faults(second), t.Context()
+	before := faults.Steps()
+	trips := func(what string, err error, want int64) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := faults.Steps()
+		if n := after - before; n != want {
+			t.Errorf("%s takes %d round trips, want %d", what, n, want)
+		}
+		before = after
+	}
+	user, err := a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"})
+	trips("CreateUserWithPassword", err, 4)
+	_, err = a.GetPassword(ctx, user.ID)
+	trips("GetPassword", err, 1)
+	p, err := a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "i"})
+	trips("SetPassword", err, 3)
+	_, err = a.SwapPassword(ctx, *p, adapter.Password{Hash: "j"})
+	trips("SwapPassword", err, 3)
+	_, err = a.DeletePassword(ctx, user.ID, false)
+	trips("DeletePassword", err, 5)
+}

@@ -199,3 +199,32 @@ func TestPasswordsOfSites(t *testing.T) {
 		})
 	}
 }
+
+// TestRoundTripsOfPasswords: each method takes one.
+func TestRoundTripsOfPasswords(t *testing.T) {
+	t.Parallel()
+	_, _, schema := wirings[0].newStore(t)
+	a, proxy := wirings[0].throughProxy(t, schema, 1)
+	ctx := t.Context()
+	for round := range 3 { // the first two compare the tables and prepare the statements
+		before := proxy.Steps()
+		trips := func(what string) {
+			t.Helper()
+			after := proxy.Steps()
+			if n := after - before; round == 2 && n != 1 {
+				t.Errorf("%s takes %d round trips, want 1", what, n)
+			}
+			before = after
+		}
+		user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
+		trips("CreateUserWithPassword")
+		must(a.GetPassword(ctx, user.ID))(t)
+		trips("GetPassword")
+		p := must(a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "i"}))(t)
+		trips("SetPassword")
+		must(a.SwapPassword(ctx, *p, adapter.Password{Hash: "j"}))(t)
+		trips("SwapPassword")
+		must(a.DeletePassword(ctx, user.ID, false))(t)
+		trips("DeletePassword")
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -160,6 +161,37 @@ func TestLastWayInStays(t *testing.T) {
 					t.Fatalf("%d refused; left are %v and %v", kept.Load(), password, passkeys)
 				}
 			}
+		})
+	}
+}
+
+// TestRoundTripsOfPasswords: each method takes one, on a cluster too.
+func TestRoundTripsOfPasswords(t *testing.T) {
+	for _, w := range wirings {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			h := w.benchHarness(t)
+			second := h.Second(t, h.New(t))
+			a, faults, ctx := second.(*redistest.Handle), h.Faults(second), t.Context()
+			before := faults.Steps()
+			trips := func(what string) {
+				t.Helper()
+				after := faults.Steps()
+				if n := after - before; n != 1 {
+					t.Errorf("%s takes %d round trips, want 1", what, n)
+				}
+				before = after
+			}
+			user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
+			trips("CreateUserWithPassword")
+			must(a.GetPassword(ctx, user.ID))(t)
+			trips("GetPassword")
+			p := must(a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "i"}))(t)
+			trips("SetPassword")
+			must(a.SwapPassword(ctx, *p, adapter.Password{Hash: "j"}))(t)
+			trips("SwapPassword")
+			must(a.DeletePassword(ctx, user.ID, false))(t)
+			trips("DeletePassword")
 		})
 	}
 }
