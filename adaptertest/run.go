@@ -147,6 +147,9 @@ func (r *run) conclude(t *testing.T, report *Report) {
 		report.writeRest(&text)
 		t.Log(text.String())
 	}
+	if report.Duration > progress.After && r.parallel() == 1 && !namesSubtests(t.Name()) {
+		t.Logf("the run took %v: Harness.Parallel lets several clauses wait at once", report.Duration.Round(time.Second))
+	}
 	if t.Failed() {
 		t.Log(report.Summary())
 		return

@@ -11,6 +11,7 @@ import (
 // The README shows this test.
 func TestConformance(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Harness{
-		New: func(t testing.TB) adapter.Adapter { return memory.New() },
+		New:      func(t testing.TB) adapter.Adapter { return memory.New() },
+		Parallel: 4, // clauses at once, each with an adapter of its own
 	})
 }
