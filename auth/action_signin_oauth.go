@@ -19,6 +19,9 @@ import (
 // result sends the browser to the provider and sets the cookies of the checks.
 // See docs/protocol.md, "OAuth and OpenID Connect".
 func (e *engine) signInOAuth(ctx context.Context, r *request, p *OAuth) (*Result, error) {
+	if err := e.limit(ctx, r, Attempt{Provider: p.ID, Type: p.kind()}); err != nil {
+		return nil, err
+	}
 	result, err := e.authorizationRequest(ctx, r, e.oauth[p.ID])
 	if err != nil {
 		return nil, &Error{Type: ErrOAuthSignIn, Message: "provider " + p.ID, Cause: outageOf(err)}

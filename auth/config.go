@@ -120,11 +120,12 @@ type Config struct {
 	TrustedProxyCount int
 
 	// Limit is called before credentials are checked, a mail is sent, the options
-	// of a passkey ceremony are given, or its answer is read. A sign-in with a
-	// passkey calls it twice. An error refuses the attempt with status 429 and the
-	// header Retry-After; a *TooManyAttempts sets the value of that header. The
-	// answer does not tell whether the user exists. Server code gets an *Error of
-	// type ErrTooManyAttempts.
+	// of a passkey ceremony are given or its answer is read, and before a browser is
+	// sent to an OAuth provider. A sign-in with a passkey calls it twice. Package
+	// limit has such a function: limit.New(limit.Options{}). An error refuses the
+	// attempt with status 429 and the header Retry-After; a *TooManyAttempts sets the
+	// value of that header. The answer does not tell whether the user exists. Server
+	// code gets an *Error of type ErrTooManyAttempts.
 	Limit func(ctx context.Context, a Attempt) error
 
 	Experimental Experimental

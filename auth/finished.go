@@ -15,18 +15,27 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
-// finished returns the cookie by which the browser knows that it finished a
-// sign-in, which led to a URL.
-func (e *engine) finished(r *request, done *signedIn, location string) ([]*http.Cookie, error) {
+// finished returns the cookies by which the browser knows that it finished a
+// sign-in, which led to a URL, and by which limits know the browser.
+func (e *engine) finished(ctx context.Context, r *request, done *signedIn, location string) (cookies []*http.Cookie, err error) {
 	user := done.subject
 	if done.session != nil {
 		user = done.user.ID
 	}
-	if r.attempt == "" || user == "" {
+	if user == "" {
 		return nil, nil
 	}
-	c, err := e.begun(r).Finish(r.attempt, user, location)
-	return []*http.Cookie{c}, err
+	b := e.begun(r)
+	if e.config.Limit != nil || e.password != nil {
+		if cookies, err = r.remember(ctx, b, e.store, user, done); err != nil {
+			return nil, err
+		}
+	}
+	if r.attempt == "" {
+		return cookies, nil
+	}
+	c, err := b.Finish(r.attempt, user, location)
+	return append(cookies, c), err
 }
 
 // finishedBefore answers a request that brings the answer of a sign-in once

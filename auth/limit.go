@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 )
@@ -22,7 +23,7 @@ import (
 type Attempt struct {
 	// Provider is the ID of the provider.
 	Provider string
-	// Type is TypeCredentials, TypeEmail or TypeWebAuthn.
+	// Type is the type of the provider. With TypeOAuth and TypeOIDC a sign-in begins.
 	Type ProviderType
 	// Identifier is the address to which a mail is to be sent, for TypeEmail. For
 	// TypeCredentials it is the name that was typed, without the space around it
@@ -34,6 +35,11 @@ type Attempt struct {
 	Code bool
 	// Client is the address of the client, as Handler.ClientAddress returns it.
 	Client string
+	// Browser is the ID of the browser if somebody with this Identifier signed in
+	// in it before and has no other password since: a sealed cookie says so, which
+	// the core sets at a sign-in. It is empty for all others. A limit
+	// of its own keeps a stranger who guesses from locking that person out.
+	Browser string
 	// Form holds the submitted fields: the credentials, such as the name of a
 	// user, or the fields of a request for the options of a passkey ceremony, such
 	// as an address.
@@ -69,13 +75,57 @@ func (e *engine) limit(ctx context.Context, r *request, a Attempt) error {
 	if e.config.Limit == nil {
 		return nil
 	}
-	a.Request, a.Client = r.withBody(ctx), e.config.clientOf(r.http)
+	a.Request, a.Client, a.Browser = r.withBody(ctx), e.config.clientOf(r.http), r.knownBrowser(ctx, e.begun(r), e.store, a.Identifier)
+	r.named = a.Identifier
 	_, err := guard(ctx, func(ctx context.Context, a Attempt) (struct{}, error) { return struct{}{}, e.config.Limit(ctx, a) }, shown(a))
 	if err == nil {
 		return nil
 	}
 	_, limited := errors.AsType[*TooManyAttempts](err)
 	return &Error{Type: ErrTooManyAttempts, Message: "provider " + a.Provider, Cause: err, client: limited}
+}
+
+// knownBrowser returns the ID of the browser if somebody signed in in it with a
+// name, and has no other password since. Only the store of such a browser is asked,
+// so that nobody else learns from the time whether the name is known. A browser
+// that is not known any more forgets the user.
+func (r *request) knownBrowser(ctx context.Context, b *began.Browser, s *store, name string) string {
+	known := b.KnownFor(name)
+	if known == nil {
+		return ""
+	}
+	version, err := passwordVersion(ctx, s, known.User)
+	switch {
+	case err != nil: // a stranger's limit is enough until the store answers
+		return ""
+	case version == known.Version:
+		return known.ID
+	}
+	if c, err := b.ForgetKnown(known.User); err == nil && !r.head {
+		r.pending = append(r.pending, c)
+	}
+	return ""
+}
+
+// remember returns the cookie by which limits know the browser of a user who has
+// signed in, by the address and the name that was typed. The address counts only
+// if the store has it: there nobody else has it, too.
+func (r *request) remember(ctx context.Context, b *began.Browser, s *store, userID string, done *signedIn) ([]*http.Cookie, error) {
+	address, version := "", done.passwordVersion
+	if done.stored {
+		address = done.user.Email
+	}
+	if done.stored && version == "" {
+		var err error
+		if version, err = passwordVersion(ctx, s, userID); err != nil {
+			return nil, nil //nolint:nilerr // without the cookie the sign-in is a sign-in, too
+		}
+	}
+	c, err := b.Remember(userID, version, r.named, address)
+	if err != nil {
+		return nil, err
+	}
+	return []*http.Cookie{c}, nil
 }
 
 // ClientAddress returns the address of the client of a request, in a form that

@@ -152,3 +152,28 @@ func TestParallelGuessesAreAllLimited(t *testing.T) {
 		t.Errorf("Limit was asked %d times, want %d; %d passwords were checked, want %d", asked.Load(), guesses, checked.Load(), allowed)
 	}
 }
+
+// TestBeginningsAreLimited: a sign-in at a provider is an attempt, too. If it is
+// refused, the browser is not sent there.
+func TestBeginningsAreLimited(t *testing.T) {
+	t.Parallel()
+	var asked []auth.Attempt
+	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+		c.Limit = func(_ context.Context, a auth.Attempt) error {
+			if asked = append(asked, a); len(asked) > 1 {
+				return &auth.TooManyAttempts{RetryAfter: 90 * time.Second}
+			}
+			return nil
+		}
+	})
+	b := newBrowser(t, s)
+	if r := b.post("/auth/signin/idp"); r.StatusCode != http.StatusFound || strings.HasPrefix(r.location(), origin) {
+		t.Fatalf("the first: status %d, location %s", r.StatusCode, r.location())
+	}
+	if r := b.post("/auth/signin/idp"); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "90" || len(r.Cookies()) > 0 {
+		t.Errorf("the second: status %d, header %v", r.StatusCode, r.Header)
+	}
+	if a := asked[0]; len(asked) != 2 || a.Provider != "idp" || a.Type != auth.TypeOIDC && a.Type != auth.TypeOAuth || a.Identifier != "" || a.Browser != "" {
+		t.Errorf("the attempts are %+v", asked)
+	}
+}

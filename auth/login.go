@@ -631,7 +631,7 @@ func (e *engine) finishSignIn(ctx context.Context, r *request, done *signedIn) (
 	if e.replaces(ctx, r, cookies, done) {
 		result.Cookies = append(result.Cookies, cookies.elsewhere(&r.specs.Session)...)
 	}
-	finished, err := e.finished(r, done, result.Location)
+	finished, err := e.finished(ctx, r, done, result.Location)
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,9 @@ func (f passwordFlow) client() string { return f.e.config.clientOf(f.r.http) }
 
 // knownBrowser is the name of a browser in which the user signed in with the
 // password of this version before, or empty.
-func (f passwordFlow) knownBrowser(string, string) string { return "" }
+func (f passwordFlow) knownBrowser(userID, version string) string {
+	return f.e.begun(f.r).KnownTo(userID, version)
+}
 
 // begin signs a user in who has shown the password, or chosen another one. A
 // database session ends again if the password was changed meanwhile.

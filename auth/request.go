@@ -66,6 +66,8 @@ type request struct {
 	secure bool
 	// trusted says that server code makes the request, not a browser.
 	trusted bool
+	// named is the address or the name of an attempt that Config.Limit allowed.
+	named string
 	// attempt is what only the answer contains that a sign-in ends with: a state, the
 	// token of a link or a challenge. It is empty for credentials, which may be sent
 	// again.

@@ -113,6 +113,17 @@ func (s *store) Password(ctx context.Context, userID string) (*adapter.Password,
 	return fromAdapter(s.passwords.GetPassword(ctx, userID))
 }
 
+// passwordVersion returns the version of the password of a user: another text after
+// each change of the password. It is empty for a user without one, and without a
+// store.
+func passwordVersion(ctx context.Context, s *store, userID string) (string, error) {
+	if s == nil {
+		return "", nil
+	}
+	found, err := s.Password(ctx, userID)
+	return passwords.StateOf(found).Version, err
+}
+
 // SwapPassword compares and sets the password of a user.
 func (s *store) SwapPassword(ctx context.Context, from, to adapter.Password) (*adapter.Password, error) {
 	s.trace(ctx, "adapter_swapPassword")

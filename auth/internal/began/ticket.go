@@ -66,8 +66,10 @@ func (b *Browser) issueTicket(p *Provider, state, callbackURL string, values jwt
 		return nil, err
 	}
 	size := length(b.Cookies.CallbackURL.Name, wire.EncodeURIComponent(callbackURL)) + length(own.Name, own.Value)
-	if f := b.finishedCookie().Name; b.Jar.Get(f) != "" {
-		size += length(f, b.Jar.Get(f))
+	for _, name := range []string{b.finishedCookie().Name, b.knownCookie().Name} {
+		if value := b.Jar.Get(name); value != "" {
+			size += length(name, value)
+		}
 	}
 	for _, c := range checks {
 		size += length(c.Name, c.Value)

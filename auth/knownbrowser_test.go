@@ -1,0 +1,189 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+const knownCookie = "__Host-authjs.known"
+
+// versions is a store that has a password of each user, whose state is given.
+type versions struct {
+	listing
+	adapter.Passwords // the other methods are not called
+	state             string
+	err               error
+	asked             *[]string
+}
+
+func (v *versions) GetPassword(_ context.Context, userID string) (*adapter.Password, error) {
+	*v.asked = append(*v.asked, userID)
+	if v.err != nil {
+		return nil, v.err
+	}
+	return &adapter.Password{UserID: userID, Hash: "h", State: v.state}, nil
+}
+
+// limited is a site with passwords whose Config.Limit notes the attempts.
+func limited(t *testing.T, configure func(c *auth.Config)) (h *auth.Handler, store *versions, last func() auth.Attempt) {
+	t.Helper()
+	var attempts []auth.Attempt
+	store = &versions{listing: newPeople(), state: `{"version":"v1"}`, asked: new([]string)}
+	h = passwords(t, store, func(c *auth.Config) {
+		c.Limit = func(_ context.Context, a auth.Attempt) error { attempts = append(attempts, a); return nil }
+		if configure != nil {
+			configure(c)
+		}
+	})
+	return h, store, func() auth.Attempt { return attempts[len(attempts)-1] }
+}
+
+// TestKnownBrowser: a browser in which somebody signed in is known for the names of
+// that person, keeps its ID, and for no other name. A sign-out changes nothing.
+func TestKnownBrowser(t *testing.T) {
+	t.Parallel()
+	h, store, last := limited(t, nil)
+	b := newBrowser(t, h)
+	b.password("ada", "wrong")
+	if b.cookies[knownCookie] != nil || last().Browser != "" {
+		t.Fatal("a wrong password makes the browser known")
+	}
+	*store.asked = nil
+	b.password("eve", "wrong")
+	if len(*store.asked) != 0 {
+		t.Errorf("the store was asked for the password of %q for a browser that is not known", *store.asked)
+	}
+	b.password("ada", "right").wantLocation(t, origin)
+	c := b.cookies[knownCookie]
+	if c == nil || !c.HttpOnly || !c.Secure || c.Path != "/" || c.Domain != "" || c.SameSite != http.SameSiteLaxMode || c.MaxAge != 180*24*60*60 {
+		t.Fatalf("the cookie is %+v", c)
+	}
+	if len(c.Value) > 1000 || strings.Contains(c.Value, "ada") {
+		t.Errorf("the cookie has %d bytes: %s", len(c.Value), c.Value)
+	}
+	b.password("ada", "wrong")
+	id := last().Browser
+	if len(id) != 22 {
+		t.Fatalf("the ID of the browser is %q", id)
+	}
+	for name, want := range map[string]string{"ADA": id, "ada@example.com": id, "eve": "", "eve@example.com": "", "": ""} {
+		b.password(name, "wrong")
+		if got := last().Browser; got != want {
+			t.Errorf("%q: the browser is %q, want %q", name, got, want)
+		}
+	}
+	b.post("/auth/signout")
+	b.password("ada", "right")
+	b.password("ada", "wrong")
+	if last().Browser != id {
+		t.Error("a sign-in renews the ID of the browser, and with it the limit")
+	}
+	b.password("eve", "right")
+	b.password("eve", "wrong")
+	if other := last().Browser; other == "" || other == id {
+		t.Errorf("for another user the browser is %q", other)
+	}
+	b.password("ada", "wrong")
+	if last().Browser != id {
+		t.Error("another user makes the browser forget the first")
+	}
+	stranger := newBrowser(t, h)
+	stranger.password("ada", "right")
+	stranger.password("ada", "wrong")
+	if other := last().Browser; other == "" || other == id {
+		t.Errorf("another browser is %q", other)
+	}
+}
+
+// TestKnownBrowserAndThePassword: after a change of the password no browser is known
+// for the user until a sign-in there. If the store does not answer, the browser is not
+// known, and a sign-in is a sign-in.
+func TestKnownBrowserAndThePassword(t *testing.T) {
+	t.Parallel()
+	h, store, last := limited(t, nil)
+	b := newBrowser(t, h)
+	b.password("ada", "right")
+	store.err = errors.New("down")
+	b.password("ada", "wrong")
+	if last().Browser != "" {
+		t.Error("the browser is known although the store does not answer")
+	}
+	newBrowser(t, h).password("ada", "right").wantLocation(t, origin)
+	store.err = nil
+	b.password("ada", "wrong")
+	old := last().Browser
+	if old == "" {
+		t.Fatal("the browser is not known after an outage")
+	}
+	store.state = `{"version":"v2"}`
+	b.password("ada", "wrong")
+	if last().Browser != "" || b.cookies[knownCookie] != nil {
+		t.Errorf("after the password was changed the browser is %q and has the cookie %v", last().Browser, b.cookies[knownCookie])
+	}
+	b.password("ada", "right")
+	b.password("ada", "wrong")
+	if id := last().Browser; id == "" || id == old {
+		t.Errorf("after a sign-in with the new password the browser is %q", id)
+	}
+}
+
+// TestKnownBrowserForgets: the cookie ends after 180 days, is for four people at most,
+// and is not made without Config.Limit.
+func TestKnownBrowserForgets(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	h, store, last := limited(t, func(c *auth.Config) { c.Clock = func() time.Time { return now } })
+	b := newBrowser(t, h)
+	people := []string{"ada", "eve", "a", "b", "c"}
+	for _, id := range people {
+		store.users[id] = adapter.User{ID: id, Email: id + "@example.com"}
+		b.password(id, "right").wantLocation(t, origin)
+	}
+	for i, id := range people {
+		b.password(id, "wrong")
+		if known := last().Browser != ""; known != (i > 0) {
+			t.Errorf("the browser is known for %s: %v", id, known)
+		}
+	}
+	now = now.Add(100 * 24 * time.Hour)
+	b.password("b", "right")
+	now = now.Add(81 * 24 * time.Hour)
+	for id, want := range map[string]bool{"b": true, "c": false} {
+		b.password(id, "wrong")
+		if known := last().Browser != ""; known != want {
+			t.Errorf("after 181 days the browser is known for %s: %v, want %v", id, known, want)
+		}
+	}
+	plain := newBrowser(t, passwords(t, newPeople(), nil))
+	plain.password("ada", "right").wantLocation(t, origin)
+	if c := plain.cookies[knownCookie]; c != nil {
+		t.Errorf("without a limit there is the cookie %v", c)
+	}
+}
+
+// TestKnownByAnotherAddress: an address that a provider only states, and no store
+// keeps, makes no browser known for it.
+func TestKnownByAnotherAddress(t *testing.T) {
+	t.Parallel()
+	var browsers []string
+	h := newHandler(t, auth.Config{
+		Providers: []auth.Provider{&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
+			return &auth.User{ID: "1", Email: victim}, nil
+		}}},
+		Limit: func(_ context.Context, a auth.Attempt) error { browsers = append(browsers, a.Browser); return nil },
+	})
+	b := newBrowser(t, h)
+	b.password("eve", "x")
+	b.password("eve", "x")
+	b.password(victim, "x")
+	if len(browsers) != 3 || browsers[0] != "" || browsers[1] == "" || browsers[2] != "" {
+		t.Errorf("the browsers are %q", browsers)
+	}
+}
