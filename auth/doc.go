@@ -29,6 +29,6 @@
 //
 // The package starts no goroutine that outlives a request and keeps no state
 // outside the Handler, except the state that calls of [Auth] and [Raw] share.
-// It limits no rates by itself: Config.Limit, or a server in front of it, can
-// do that.
+// It limits no rates by itself: package limit does, as Config.Limit, or a server
+// in front of it.
 package auth

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/limit"
 )
 
 var sessionsPage = template.Must(template.New("").Parse(`<h1>Your sessions</h1>
@@ -74,17 +75,12 @@ func newSite(gate *auth.Handler) http.Handler {
 
 // hardened is a configuration that limits attempts and the life of sessions,
 // and writes an audit log.
-func hardened(store adapter.Adapter, allow func(key string) bool, providers ...auth.Provider) auth.Config {
+func hardened(store adapter.Adapter, providers ...auth.Provider) auth.Config {
 	return auth.Config{
 		Adapter:   store,
 		Providers: providers,
 		Session:   auth.SessionConfig{MaxAge: 14 * 24 * time.Hour, AbsoluteMaxAge: 90 * 24 * time.Hour},
-		Limit: func(_ context.Context, a auth.Attempt) error {
-			if allow("client "+a.Client) && (a.Identifier == "" || allow("account "+a.Identifier)) {
-				return nil
-			}
-			return &auth.TooManyAttempts{RetryAfter: 10 * time.Minute}
-		},
+		Limit:     limit.New(limit.Options{}),
 		Callbacks: auth.Callbacks{
 			Link: func(_ context.Context, p auth.LinkParams) (bool, error) {
 				return p.Account.Provider != "sandbox", nil

@@ -1,0 +1,232 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/limit"
+)
+
+type allow = func(context.Context, auth.Attempt) error
+
+func password(client, account string) auth.Attempt {
+	return auth.Attempt{Provider: "credentials", Type: auth.TypeCredentials, Client: client, Identifier: account}
+}
+
+// wait returns how long an attempt has to wait, or 0 if it may be made.
+func wait(t *testing.T, l allow, a auth.Attempt) time.Duration {
+	t.Helper()
+	err := l(t.Context(), a)
+	if err == nil {
+		return 0
+	}
+	refused, ok := errors.AsType[*auth.TooManyAttempts](err)
+	if !ok || refused.RetryAfter <= 0 {
+		t.Fatalf("got %v, want an error that says how long to wait", err)
+	}
+	return refused.RetryAfter
+}
+
+// TestWaitsGrow: some attempts are free, and each one after them waits twice as
+// long, up to a bound. An attempt that comes too early is not counted.
+func TestWaitsGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rule := limit.Rule{Free: 3, Wait: time.Second, MaxWait: 10 * time.Second, Forget: time.Hour}
+		l := limit.New(limit.Options{Rules: map[limit.Kind]limit.Rules{limit.Password: {Account: rule}}})
+		for i := range 3 {
+			if w := wait(t, l, password("192.0.2.1", "ada")); w != 0 {
+				t.Fatalf("attempt %d waits %v", i, w)
+			}
+		}
+		for _, want := range []time.Duration{1, 2, 4, 8, 10, 10} {
+			for range 3 {
+				if w := wait(t, l, password("192.0.2.2", "ada")); w != want*time.Second {
+					t.Fatalf("the wait is %v, want %v", w, want*time.Second)
+				}
+			}
+			time.Sleep(want * time.Second)
+			if w := wait(t, l, password("192.0.2.2", "ada")); w != 0 {
+				t.Fatalf("after %v: it waits %v more", want*time.Second, w)
+			}
+		}
+		time.Sleep(9 * time.Hour) // the wait is at its bound, so no more attempts are remembered than that takes
+		for i := range 3 {
+			if w := wait(t, l, password("192.0.2.1", "ada")); w != 0 {
+				t.Fatalf("much later: attempt %d waits %v", i, w)
+			}
+		}
+	})
+}
+
+// TestCountedTogether: what one attempt uses up of another one.
+func TestCountedTogether(t *testing.T) {
+	mail := func(a auth.Attempt) auth.Attempt { a.Type = auth.TypeEmail; return a }
+	code := func(a auth.Attempt) auth.Attempt { a.Type, a.Code = auth.TypeEmail, true; return a }
+	known := func(a auth.Attempt) auth.Attempt { a.Browser = "b1"; return a }
+	passkey := func(a auth.Attempt, action string) auth.Attempt {
+		a.Type, a.Identifier = auth.TypeWebAuthn, ""
+		a.Form = auth.Form{"action": action, "email": "ada"}
+		return a
+	}
+	ada := password("192.0.2.1", "ada")
+	few, many := limit.Rule{Free: 3, Wait: time.Second, MaxWait: time.Minute, Forget: time.Hour}, limit.Rule{Free: 500, Wait: time.Second, MaxWait: time.Minute, Forget: time.Hour}
+	rules := map[limit.Kind]limit.Rules{}
+	for _, k := range []limit.Kind{limit.Password, limit.Mail, limit.Code, limit.Passkey, limit.OAuth, limit.SignUp} {
+		rules[k] = limit.Rules{Client: many, Account: few, Both: few, Known: few}
+	}
+	for name, c := range map[string]struct {
+		spent, other auth.Attempt
+		together     bool
+	}{
+		"the same":                        {ada, ada, true},
+		"another case of the name":        {ada, password("192.0.2.1", "ADA"), true},
+		"another client":                  {ada, password("192.0.2.2", "ada"), true},
+		"another account":                 {ada, password("192.0.2.1", "bob"), false},
+		"both are others":                 {ada, password("192.0.2.2", "bob"), false},
+		"another provider":                {ada, auth.Attempt{Provider: "ldap", Type: auth.TypeCredentials, Client: "192.0.2.3", Identifier: "ada"}, true},
+		"a mail":                          {ada, mail(ada), false},
+		"a mail, then a code":             {mail(ada), code(ada), false},
+		"mails":                           {mail(ada), mail(password("192.0.2.9", "ada")), true},
+		"a browser that is known":         {ada, known(ada), false},
+		"what a known browser spends":     {known(ada), ada, false},
+		"a known browser":                 {known(ada), known(password("192.0.2.7", "ada")), true},
+		"a known browser, another name":   {known(ada), known(password("192.0.2.7", "ada@example.com")), true},
+		"accents, width and space":        {ada, password("192.0.2.7", "\uff21d\u00e1 \u200b"), true},
+		"no client, another account":      {password("", "ada"), password("", "bob"), false},
+		"passkeys":                        {passkey(ada, "authenticate"), passkey(ada, "authenticate"), true},
+		"a passkey and a registration":    {passkey(ada, "authenticate"), passkey(ada, "register"), false},
+		"registrations":                   {passkey(ada, "register"), passkey(password("192.0.2.9", ""), "register"), true},
+		"beginnings of OAuth":             {auth.Attempt{Type: auth.TypeOAuth, Client: "192.0.2.1"}, auth.Attempt{Type: auth.TypeOIDC, Client: "192.0.2.1"}, true},
+		"a network of IPv6":               {password("2001:db8:1:1::/64", "ada"), password("2001:db8:1:1::/64", "bob"), false},
+		"nothing to count by":             {password("", ""), password("", ""), false},
+		"a client that is no address":     {password("x:y", "ada"), password("x:y", "bob"), false},
+		"two clients that look like pair": {password("192.0.2.1", "1 ada"), password("192.0.2.11", "ada"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			l := limit.New(limit.Options{Rules: rules, Clock: func() time.Time { return now }})
+			for i := 0; wait(t, l, c.spent) == 0; i++ {
+				if i == 1000 {
+					if name == "nothing to count by" {
+						return
+					}
+					t.Fatal("there is no limit")
+				}
+			}
+			if got := wait(t, l, c.other) > 0; got != c.together {
+				t.Errorf("the other attempt is refused: %v, want %v", got, c.together)
+			}
+		})
+	}
+}
+
+// TestNetworksOf48Bits: somebody who has many networks of 64 bits has not as many
+// attempts.
+func TestNetworksOf48Bits(t *testing.T) {
+	now := time.Now()
+	l := limit.New(limit.Options{Clock: func() time.Time { return now }})
+	allowed := 0
+	for i := range 5000 {
+		if wait(t, l, password(fmt.Sprintf("2001:db8:1:%x::/64", i), fmt.Sprint("user", i))) == 0 {
+			allowed++
+		}
+	}
+	if free := limit.Defaults(limit.Password).Client.Free; allowed != 8*free {
+		t.Errorf("%d attempts were made, want %d", allowed, 8*free)
+	}
+	if wait(t, l, password("2001:db8:2:1::/64", "somebody")) != 0 {
+		t.Error("another network is refused")
+	}
+}
+
+const secret = "0123456789abcdef0123456789abcdef"
+
+type failing struct {
+	asked int
+	err   error
+}
+
+func (f *failing) Take(context.Context, []limit.Bucket) (time.Duration, error) {
+	f.asked++
+	return 0, f.err
+}
+
+// TestStoreThatFails: while the store fails, the process counts, and does not ask
+// the store again with each attempt.
+func TestStoreThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &failing{err: errors.New("down")}
+		told := 0
+		l := limit.New(limit.Options{Store: store, Secret: secret, StoreFailed: func(context.Context, error) { told++ }})
+		made := 0
+		for range 20 {
+			if wait(t, l, password("192.0.2.1", "ada")) == 0 {
+				made++
+			}
+		}
+		if want := limit.Defaults(limit.Password).Both.Free; made != want || store.asked != 1 || told != 1 {
+			t.Errorf("%d attempts were made, want %d; the store was asked %d times, and its failure told %d times", made, want, store.asked, told)
+		}
+		time.Sleep(6 * time.Second)
+		store.err = nil
+		for range 20 {
+			_ = wait(t, l, password("192.0.2.1", "ada"))
+		}
+		if store.asked != 21 {
+			t.Errorf("the store was asked %d times, want 21", store.asked)
+		}
+	})
+}
+
+// TestRulesThatCannotBe: rules without sense are refused at the start.
+func TestRulesThatCannotBe(t *testing.T) {
+	for _, r := range []limit.Rule{
+		{Free: 1}, {Free: 0, Wait: 1, MaxWait: 1, Forget: 100}, {Free: 1, Wait: 2, MaxWait: 1, Forget: 100}, {Free: 1, Wait: -1, MaxWait: 1, Forget: 100},
+		{Free: 1, Wait: 1, MaxWait: 1}, {Free: -1, Wait: 1, MaxWait: 1, Forget: 100},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v is taken", r)
+				}
+			}()
+			limit.New(limit.Options{Rules: map[limit.Kind]limit.Rules{limit.Mail: {Both: r}}})
+		}()
+	}
+	for name, o := range map[string]limit.Options{
+		"a kind that does not exist": {Rules: map[limit.Kind]limit.Rules{"pasword": {}}},
+		"a store without a secret":   {Store: &failing{}},
+		"a short secret":             {Store: &failing{}, Secret: secret[1:]},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s is taken", name)
+				}
+			}()
+			limit.New(o)
+		}()
+	}
+}
+
+func BenchmarkAllow(b *testing.B) {
+	l := limit.New(limit.Options{Rules: map[limit.Kind]limit.Rules{limit.Password: {
+		Client:  limit.Rule{Free: 1 << 30, Wait: 1, MaxWait: 1, Forget: time.Second},
+		Account: limit.Rule{Free: 1 << 30, Wait: 1, MaxWait: 1, Forget: time.Second},
+		Both:    limit.Rule{Free: 1 << 30, Wait: 1, MaxWait: 1, Forget: time.Second},
+	}}})
+	a := password("2001:db8:1:2::/64", "ada@example.com")
+	a.Request = &http.Request{}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := l(b.Context(), a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package limit
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestFullTable: somebody who makes keys without end uses no more memory than the
+// bound, and makes no count forgotten. When the counts are over, there is room again.
+func TestFullTable(t *testing.T) {
+	rule := Rule{Free: 1, Wait: time.Minute, MaxWait: time.Minute, Forget: time.Hour}
+	of := func(name string) []bucket {
+		return []bucket{{kind: Password, scope: byAccount, account: name, rule: &rule}}
+	}
+	now := time.Now()
+	table := newTable(now)
+	if table.take(of("victim"), now) != 0 {
+		t.Fatal("the first attempt is refused")
+	}
+	for i := range 2 * maxCounts {
+		table.take(of(strconv.Itoa(i)), now)
+	}
+	if len(table.counts) > maxCounts {
+		t.Errorf("%d counts are kept apart, want at most %d", len(table.counts), maxCounts)
+	}
+	if table.take(of("victim"), now) == 0 {
+		t.Error("the count of the victim is forgotten")
+	}
+	if table.take(of("late"), now) == 0 && table.take(of("late"), now) == 0 {
+		t.Error("a new key is not counted")
+	}
+	later := now.Add(2 * time.Hour)
+	for i := range maxCounts / 4 {
+		table.take(of("later "+strconv.Itoa(i)), later)
+	}
+	if table.take(of("a"), later) != 0 || table.take(of("b"), later.Add(time.Second)) != 0 {
+		t.Error("counts that are over leave no room")
+	}
+}
