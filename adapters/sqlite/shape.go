@@ -220,7 +220,7 @@ func (s *statement) bind(args []any) ([]any, error) {
 var errNotKept = fmt.Errorf("%w: SchemaChanges returns the statement that adds the column", adapter.ErrUnsupported)
 
 // errNoTable means that the site does not have the table of a method.
-var errNoTable = fmt.Errorf("%w: the site has no such table, and SchemaChanges returns the statements that make it", adapter.ErrUnsupported)
+var errNoTable = fmt.Errorf("%w at this site", adapter.ErrUnsupported)
 
 // needing are the methods that need a table which a site of others may lack.
 var needing = []struct {
@@ -261,8 +261,12 @@ func (a *Adapter) shapeOf(all []found) *shape {
 	s := &shape{columns: map[string]*storage{}, extras: map[string][]extra{}, encoding: a.layout.Instants, absent: map[string]error{}}
 	for i, t := range a.schema.tables {
 		alias := aliases[t.name]
-		if a.lacks(t, all[i]) {
-			s.absent[t.name] = fmt.Errorf("the table %s: %w", a.quoted(t.name), errNoTable)
+		switch {
+		case !a.lacks(t, all[i]):
+		case all[i].kind == "":
+			s.absent[t.name] = fmt.Errorf("%w: the table %s is missing: SchemaChanges returns the statements that make it", errNoTable, a.quoted(t.name))
+		default:
+			s.absent[t.name] = fmt.Errorf("%w: the table %s is of the application: Layout.Passwords gives another name", errNoTable, a.quoted(t.name))
 		}
 		used := map[string]bool{}
 		for _, col := range t.columns {

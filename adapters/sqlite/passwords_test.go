@@ -1,0 +1,202 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// callPasswords calls the methods of adapter.Passwords for a user who has no password.
+func callPasswords(t *testing.T, a adapter.Passwords, id string) {
+	t.Helper()
+	ctx := t.Context()
+	first := adapter.Password{UserID: id, Hash: "$argon2id$é ", State: `{"wrong":1}`}
+	next := adapter.Password{UserID: id, Hash: first.Hash}
+	same(t, "SetPassword", must(a.SetPassword(ctx, first))(t), first)
+	if got := must(a.SwapPassword(ctx, adapter.Password{UserID: id, Hash: "$argon2id$é", State: first.State}, next))(t); got != nil {
+		t.Errorf("SwapPassword from another hash: got %v", got)
+	}
+	same(t, "SwapPassword", must(a.SwapPassword(ctx, first, next))(t), next)
+	same(t, "GetPassword", must(a.GetPassword(ctx, id))(t), next)
+	same(t, "DeletePassword", must(a.DeletePassword(ctx, id, false))(t), next)
+	if got := must(a.GetPassword(ctx, id))(t); got != nil {
+		t.Errorf("GetPassword after DeletePassword: got %v", got)
+	}
+	if _, err := a.SetPassword(ctx, adapter.Password{UserID: "nobody", Hash: "h"}); !errors.Is(err, adapter.ErrNotFound) {
+		t.Errorf("SetPassword of nobody: got %v, want ErrNotFound", err)
+	}
+	bob := must(a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, first))(t)
+	first.UserID = bob.ID
+	same(t, "GetPassword of a new user", must(a.GetPassword(ctx, bob.ID))(t), first)
+	if _, err := a.DeletePassword(ctx, bob.ID, true); !errors.Is(err, adapter.ErrLastCredential) {
+		t.Errorf("DeletePassword of the last way in: got %v, want ErrLastCredential", err)
+	}
+	same(t, "SetPassword", must(a.SetPassword(ctx, adapter.Password{UserID: id, Hash: "h"}))(t), adapter.Password{UserID: id, Hash: "h"})
+}
+
+// firstVersion makes the tables of version 1, which had no passwords, with a person.
+func firstVersion(t *testing.T) *sql.DB {
+	t.Helper()
+	db := wirings[0].openDB(t, filepath.Join(t.TempDir(), "first.db"))
+	run(t, db, string(must(os.ReadFile(filepath.Join("schema", "0001_tables.sql")))(t)))
+	run(t, db, `INSERT INTO user (id, email) VALUES ('ck1', 'ada@example.com');
+		INSERT INTO account (userId, type, provider, providerAccountId) VALUES ('ck1', 'oidc', 'p', '1');
+		INSERT INTO session VALUES ('theirs', 'ck1', 4102444800000)`)
+	return db
+}
+
+// TestFromTheFirstVersion brings the tables of version 1 to this one, in three ways that
+// make the same. The records stay, and the trigger deletes passwords too.
+func TestFromTheFirstVersion(t *testing.T) {
+	_, made := wirings[0].newAdapter(t)
+	for name, upgrade := range map[string]func(t *testing.T, a *sqlite.Adapter, db *sql.DB){
+		"EnsureSchema": func(_ *testing.T, _ *sqlite.Adapter, _ *sql.DB) {},
+		"SchemaChanges": func(t *testing.T, a *sqlite.Adapter, db *sql.DB) {
+			for _, statement := range must(a.SchemaChanges(t.Context()))(t) {
+				run(t, db, statement)
+			}
+		},
+		"the file": func(t *testing.T, _ *sqlite.Adapter, db *sql.DB) {
+			run(t, db, string(must(os.ReadFile(filepath.Join("schema", "0002_passwords.sql")))(t)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, db := t.Context(), firstVersion(t)
+			a := must(sqlite.New(db))(t)
+			says(t, a.CheckSchema(ctx), `the table "passwords" is missing`)
+			upgrade(t, a, db)
+			if err := errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)); err != nil {
+				t.Fatal(err)
+			}
+			if left := must(a.SchemaChanges(ctx))(t); len(left) != 0 {
+				t.Errorf("left to do: %q", left)
+			}
+			if got, want := columnsOf(t, db), columnsOf(t, made); got != want {
+				t.Errorf("got the table\n%s\nwant\n%s", got, want)
+			}
+			if v := number(t, db, `SELECT version FROM gatehouse_schema`); v != 2 {
+				t.Errorf("got version %d, want 2", v)
+			}
+			if both := must(a.GetSessionAndUser(ctx, "theirs"))(t); both == nil || both.User.ID != "ck1" {
+				t.Errorf("the session is %v", both)
+			}
+			callPasswords(t, a, "ck1")
+			must(a.DeleteUser(ctx, "ck1"))(t)
+			run(t, db, `PRAGMA foreign_keys = OFF; DELETE FROM user`) // as another product may
+			if n := number(t, db, `SELECT count(*) FROM passwords`); n != 0 {
+				t.Errorf("%d passwords outlive their users", n)
+			}
+		})
+	}
+}
+
+// columnsOf describes the table of passwords, its key and its foreign key.
+func columnsOf(t *testing.T, db *sql.DB) (text string) {
+	t.Helper()
+	err := db.QueryRowContext(t.Context(), `
+		SELECT (SELECT group_concat(name || ' ' || type || ' ' || "notnull" || ' ' || pk) FROM pragma_table_info('passwords')) || '; ' ||
+			(SELECT group_concat("table" || ' ' || "from" || ' ' || "to" || ' ' || on_delete) FROM pragma_foreign_key_list('passwords'))`).Scan(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func number(t *testing.T, db *sql.DB, query string) (n int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestUpgradeBesideOthers: a site whose tables of version 1 stand beside those of another
+// library is not taken for one that lacks its tables.
+func TestUpgradeBesideOthers(t *testing.T) {
+	db := firstVersion(t)
+	run(t, db, `CREATE TABLE users (id text PRIMARY KEY, email text, email_verified integer); INSERT INTO users VALUES ('x', 'x@example.com', 1)`)
+	a := must(sqlite.New(db))(t)
+	if err := a.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	callPasswords(t, a, "ck1")
+}
+
+// TestPasswordsOfSites: in a layout of others the adapter has no passwords until the
+// table is there, and EnsureSchema does not make it. A table of the application with the
+// name is left alone, and another name serves.
+func TestPasswordsOfSites(t *testing.T) {
+	for name, s := range sites() {
+		t.Run(name, func(t *testing.T) {
+			ctx, db := t.Context(), s.make(t, wirings[0])
+			prefix := ""
+			if len(s.options) > 0 {
+				prefix = "p1_"
+			}
+			lacks := func(what, reason string) {
+				t.Helper()
+				a := s.adapter(t, db)
+				for _, when := range []string{"before", "after"} {
+					if _, has := adapter.Capability[adapter.Passwords](a); has {
+						t.Errorf("%s, %s the comparison: the adapter says that it has passwords", what, when)
+					}
+					if err := a.CheckSchema(ctx); err != nil {
+						t.Fatalf("%s: %v", what, err)
+					}
+				}
+				_, err1 := a.GetPassword(ctx, adaID)
+				_, err2 := a.SetPassword(ctx, adapter.Password{UserID: adaID, Hash: "h"})
+				_, err3 := a.SwapPassword(ctx, adapter.Password{UserID: adaID, Hash: "h"}, adapter.Password{Hash: "h"})
+				_, err4 := a.DeletePassword(ctx, adaID, false)
+				_, err5 := a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, adapter.Password{Hash: "h"})
+				for i, err := range []error{err1, err2, err3, err4, err5} {
+					if !errors.Is(err, adapter.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
+						t.Errorf("%s, call %d: got %v, want ErrUnsupported and %q", what, i+1, err, reason)
+					}
+				}
+				if u := must(a.GetUserByEmail(ctx, "bob@example.com"))(t); u != nil {
+					t.Errorf("%s: CreateUserWithPassword has stored %v", what, u)
+				}
+			}
+			before := objects(t, db)
+			lacks("without the table", "SchemaChanges returns")
+			if after := objects(t, db); !reflect.DeepEqual(before, after) {
+				t.Errorf("the comparison has changed something: %v", after)
+			}
+			run(t, db, `CREATE TABLE `+prefix+`Passwords (id integer PRIMARY KEY, userId text, hash text NOT NULL)`)
+			lacks("a table of the application", "Layout.Passwords gives")
+			named := s
+			named.layout.Passwords = "secrets"
+			for _, s := range []site{named, s} {
+				for _, statement := range must(s.adapter(t, db).SchemaChanges(ctx))(t) {
+					run(t, db, statement)
+				}
+				a := s.adapter(t, db)
+				if err := a.CheckSchema(ctx); err != nil {
+					t.Fatal(err)
+				}
+				has, ok := adapter.Capability[adapter.Passwords](a)
+				if !ok {
+					t.Fatal("the adapter says that it has no passwords")
+				}
+				callPasswords(t, has, adaID)
+				if left := must(s.adapter(t, db).SchemaChanges(ctx))(t); len(left) != 0 {
+					t.Errorf("left to do: %q", left)
+				}
+				bob := must(a.GetUserByEmail(ctx, "bob@example.com"))(t)
+				must(a.DeleteUser(ctx, bob.ID))(t)
+				if got := must(a.GetPassword(ctx, bob.ID))(t); got != nil {
+					t.Errorf("GetPassword after DeleteUser: got %v", got)
+				}
+				run(t, db, `DROP TABLE IF EXISTS `+prefix+`Passwords`)
+			}
+		})
+	}
+}
