@@ -15,6 +15,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/records"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/values"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pages"
 )
 
 // Level says how strictly a clause binds an adapter.
@@ -52,7 +53,7 @@ type Clause struct {
 	Reason string `json:"-"`
 	// Incident names a known case in which the rule was broken.
 	Incident string `json:"-"`
-	// Fix says how to keep the rule.
+	// Fix says how to keep the rules of the group.
 	Fix Fix `json:"-"`
 	// Needs are the fields of the harness without which the clause is not
 	// verified. Only Clauses fills it.
@@ -62,7 +63,7 @@ type Clause struct {
 	Requires []string `json:"-"`
 }
 
-// Fix says how to keep a rule in three kinds of store.
+// Fix says how to keep the rules of a group in three kinds of store.
 type Fix struct {
 	SQL   string `json:"sql"`
 	Redis string `json:"redis"`
@@ -77,13 +78,12 @@ func groupOf(id string) string {
 	return group
 }
 
-// page is the link to the clause in CLAUSES.md. The clauses about stores of sessions are
-// not there.
+// page is the address of the clause. The clauses about stores of sessions have no page.
 func (c Clause) page() string {
 	if c.Group() == "STORE" {
 		return "the documentation of RunSessions"
 	}
-	return "adaptertest/CLAUSES.md#" + strings.ToLower(c.ID)
+	return pages.Clause(c.ID, suiteVersion())
 }
 
 //go:generate go run ./internal/clausesdoc
@@ -94,22 +94,30 @@ const firstVersion = "v0.1.0"
 //go:embed clauses.json
 var clausesJSON []byte
 
+// adviceJSON has the advice for each group of clauses.
+//
+//go:embed advice.json
+var adviceJSON []byte
+
 var loadClauses = sync.OnceValue(func() []Clause {
 	var entries []struct {
 		Clause
 		Reason   string `json:"reason"`
 		Incident string `json:"incident"`
-		Fix      Fix    `json:"fix"`
 	}
 	if err := json.Unmarshal(clausesJSON, &entries); err != nil {
 		panic(fmt.Sprintf("adaptertest: clauses.json: %v", err))
+	}
+	var advice map[string]Fix
+	if err := json.Unmarshal(adviceJSON, &advice); err != nil {
+		panic(fmt.Sprintf("adaptertest: advice.json: %v", err))
 	}
 	clauses := make([]Clause, len(entries))
 	for i, e := range entries {
 		if e.Since == "" {
 			e.Since = firstVersion
 		}
-		e.Clause.Reason, e.Clause.Incident, e.Clause.Fix = e.Reason, e.Incident, e.Fix
+		e.Clause.Reason, e.Clause.Incident, e.Clause.Fix = e.Reason, e.Incident, advice[e.Group()]
 		clauses[i] = e.Clause
 	}
 	return clauses

@@ -14,7 +14,7 @@
 // not verified, and the report names it. If the adapter lacks a method that a
 // clause is about, the clause does not apply. A clause that did not run to its end,
 // because calls hang or there was no time, is not reached, and fails the test.
-// CLAUSES.md explains every clause.
+// CLAUSES.md lists the groups of clauses, each with a page that explains them.
 //
 // A waiver excuses a clause that the store can't keep, and gives the reason. A
 // waived clause that passes is an error, unless it is tested by a race and the

@@ -19,8 +19,8 @@ type Adapter interface {
 //
 // CLAUSES.md explains the [clauses] of the methods.
 //
-// [USER-13]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#user-13
-// [USER-14]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#user-14
+// [USER-13]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/user.md#user-13
+// [USER-14]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/user.md#user-14
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Users interface {
 	// CreateUser stores a new user and returns the stored record. If the ID is
@@ -66,8 +66,8 @@ type Users interface {
 //
 // CLAUSES.md explains the [clauses] of the methods.
 //
-// [ACCT-06]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#acct-06
-// [ACCT-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#acct-07
+// [ACCT-06]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/acct.md#acct-06
+// [ACCT-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/acct.md#acct-07
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Accounts interface {
 	// LinkAccount stores an account of an existing user and returns it. A key
@@ -91,7 +91,7 @@ type Accounts interface {
 //
 // CLAUSES.md explains the [clauses] of the methods.
 //
-// [SESS-20]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#sess-20
+// [SESS-20]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/sess.md#sess-20
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Sessions interface {
 	// CreateSession stores a session of an existing user and returns it. A
@@ -122,10 +122,10 @@ type Sessions interface {
 //
 // CLAUSES.md explains the [clauses] of the methods.
 //
-// [VTOK-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#vtok-07
-// [VTOK-08]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#vtok-08
-// [VTOK-09]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#vtok-09
-// [VTOK-16]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#vtok-16
+// [VTOK-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/vtok.md#vtok-07
+// [VTOK-08]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/vtok.md#vtok-08
+// [VTOK-09]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/vtok.md#vtok-09
+// [VTOK-16]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/vtok.md#vtok-16
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type VerificationTokens interface {
 	// CreateVerificationToken stores a token and returns it. If the same pair
@@ -147,8 +147,8 @@ type VerificationTokens interface {
 //
 // CLAUSES.md explains the [clauses] of the methods.
 //
-// [ERR-02]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#err-02
-// [FAULT-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#fault-07
+// [ERR-02]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/err.md#err-02
+// [FAULT-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/fault.md#fault-07
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Authenticators interface {
 	// CreateAuthenticator stores a credential of an existing user and returns
@@ -180,9 +180,9 @@ type Authenticators interface {
 //
 // CLAUSES.md explains the [clauses] of the methods.
 //
-// [EXP-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#exp-01
-// [EXP-05]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#exp-05
-// [EXP-06]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#exp-06
+// [EXP-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/exp.md#exp-01
+// [EXP-05]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/exp.md#exp-05
+// [EXP-06]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/exp.md#exp-06
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Sweeper interface {
 	// DeleteExpired removes the sessions and verification tokens whose Expires
@@ -193,7 +193,7 @@ type Sweeper interface {
 
 // Swept counts what DeleteExpired removed. [EXP-08]
 //
-// [EXP-08]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#exp-08
+// [EXP-08]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/exp.md#exp-08
 type Swept struct {
 	Sessions           int64
 	VerificationTokens int64

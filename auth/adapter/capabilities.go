@@ -93,8 +93,8 @@ type AccountLists interface {
 // AccountUpdate changes the fields of the account with the given key that are
 // set. Key, type and owner of an account never change. [ALIST-04] [ALIST-07]
 //
-// [ALIST-04]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#alist-04
-// [ALIST-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#alist-07
+// [ALIST-04]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/alist.md#alist-04
+// [ALIST-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/alist.md#alist-07
 type AccountUpdate struct {
 	Provider          string
 	ProviderAccountID string
@@ -231,6 +231,7 @@ type TokenEdits interface {
 //
 // CLAUSES.md explains the [clauses] of the methods.
 //
+// [CAP-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/cap.md#cap-01
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Passwords interface {
 	// CreateUserWithPassword stores a new user and the password of that user: both
@@ -270,6 +271,12 @@ type Passwords interface {
 // package auth/password makes and reads: valid UTF-8 without U+0000. An adapter compares
 // and returns them byte for byte. A record that an operator brings along has a hash and
 // no state. DeleteUser deletes it with the user. [PASS-01] [PASS-10] [PASS-11]
+// CLAUSES.md explains the [clauses] of the fields.
+//
+// [PASS-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/pass.md#pass-01
+// [PASS-10]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/pass.md#pass-10
+// [PASS-11]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/pass.md#pass-11
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Password struct {
 	UserID string
 	// Hash is not empty. It has at most 2,000 bytes. [PASS-11]
@@ -279,7 +286,7 @@ type Password struct {
 	State string
 }
 
-// The most bytes of a password's Hash and State. [PASS-11]
+// The most bytes of a password's Hash and State.
 const (
 	maxPasswordHash  = 2_000
 	maxPasswordState = 32_000
@@ -288,6 +295,8 @@ const (
 // Check returns an error if Hash or State is none that a store keeps: an empty hash, a
 // text that is too long or not valid UTF-8, or one with U+0000. Adapters call it before
 // they store a password. [PASS-11]
+//
+// [PASS-11]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/pass.md#pass-11
 func (p Password) Check() error {
 	if p.Hash == "" {
 		return errors.New("the hash of the password is empty")

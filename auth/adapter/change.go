@@ -32,7 +32,7 @@ func (c Change[T]) Apply(field *T) {
 //
 // CLAUSES.md explains the [clauses] of the fields.
 //
-// [USER-17]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#user-17
+// [USER-17]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/user.md#user-17
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type UserUpdate struct {
 	ID string

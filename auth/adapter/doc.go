@@ -26,18 +26,18 @@
 //
 // The package imports nothing but the standard library.
 //
-// [VTOK-04]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#vtok-04
-// [ERR-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#err-01
-// [ERR-03]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#err-03
-// [ERR-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#err-07
-// [USER-08]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#user-08
-// [INPUT-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#input-01
-// [INPUT-10]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#input-10
-// [TIME-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#time-01
-// [TIME-02]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#time-02
-// [TIME-12]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#time-12
-// [ALIAS-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#alias-01
-// [ALIAS-03]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#alias-03
-// [CONC-13]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#conc-13
-// [CTX-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#ctx-01
+// [VTOK-04]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/vtok.md#vtok-04
+// [ERR-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/err.md#err-01
+// [ERR-03]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/err.md#err-03
+// [ERR-07]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/err.md#err-07
+// [USER-08]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/user.md#user-08
+// [INPUT-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/input.md#input-01
+// [INPUT-10]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/input.md#input-10
+// [TIME-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/time.md#time-01
+// [TIME-02]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/time.md#time-02
+// [TIME-12]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/time.md#time-12
+// [ALIAS-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/alias.md#alias-01
+// [ALIAS-03]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/alias.md#alias-03
+// [CONC-13]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/conc.md#conc-13
+// [CTX-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/ctx.md#ctx-01
 package adapter

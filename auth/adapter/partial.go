@@ -39,7 +39,7 @@ func missingOf(v any) []string {
 // has the name but not the signature of a method of Adapter or of an optional
 // interface.
 //
-// [CAP-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#cap-01
+// [CAP-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/cap.md#cap-01
 func Partial(v any) (PartialAdapter, error) {
 	if isNil(v) {
 		return nil, errors.New("adapter: Partial of nil: want a value with at least one method of adapter.Adapter")

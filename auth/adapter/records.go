@@ -32,7 +32,7 @@ type AccountType string
 // The account types that are stored (docs/protocol.md, "Records"). A sign-in
 // with credentials has no stored account. [DATA-01]
 //
-// [DATA-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#data-01
+// [DATA-01]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/data.md#data-01
 const (
 	AccountOAuth    AccountType = "oauth"
 	AccountOIDC     AccountType = "oidc"
@@ -45,7 +45,7 @@ const (
 //
 // CLAUSES.md explains the [clauses] of the fields.
 //
-// [ACCT-09]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#acct-09
+// [ACCT-09]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/acct.md#acct-09
 // [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Account struct {
 	// UserID is the owner's ID as GetUser reports it. [ACCT-20]
@@ -99,7 +99,7 @@ type Session struct {
 // SessionAndUser is a session together with the current record of its owner.
 // [SESS-21]
 //
-// [SESS-21]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md#sess-21
+// [SESS-21]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/clauses/sess.md#sess-21
 type SessionAndUser struct {
 	Session Session
 	User    User

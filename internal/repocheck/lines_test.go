@@ -15,7 +15,7 @@ import (
 //
 // The suite is to come down to 21,000 lines and what was added since they were counted: 147
 // for calls that hang, 49 for the tables of others, 430 for SITE, 35 for AEDIT-11, 482 for
-// stores of sessions, 654 for PASS and 60 for an author's first hour. Until then its limit is
+// stores of sessions, 654 for PASS and 70 for an author's first hour. Until then its limit is
 // what it has. The limit of the broken adapters is 12,500 and those of SITE (156), AEDIT-11 (58),
 // PASS (312) and the protocol (18).
 func TestSuiteIsShort(t *testing.T) {
@@ -24,7 +24,7 @@ func TestSuiteIsShort(t *testing.T) {
 		files *regexp.Regexp
 		most  int
 	}{
-		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 24_992},
+		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 25_002},
 		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
 		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 13_159},
 	} {

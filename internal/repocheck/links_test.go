@@ -12,8 +12,16 @@ import (
 	"testing"
 )
 
-// clausesPage is the page that explains the clauses.
-const clausesPage = "https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md"
+// clausesFolder returns the address of the pages that explain the clauses: on main, below the one
+// base of the links.
+func clausesFolder(t *testing.T) string {
+	t.Helper()
+	base := regexp.MustCompile(`(?m)^const Repository = "(.+)"$`).FindStringSubmatch(read(t, "adaptertest/internal/pages/pages.go"))
+	if base == nil {
+		t.Fatal("package pages has no constant Repository")
+	}
+	return base[1] + "main/adaptertest/"
+}
 
 // TestClausesAreLinks: on the page of package auth/adapter each clause is a link.
 // The methods of an interface and the variables of a block are shown as code, which
@@ -32,11 +40,11 @@ func TestClausesAreLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	links := 0
+	links, folder := 0, clausesFolder(t)
 	check := func(name, text string, decl ast.Node) {
 		parsed := pkg.Parser().Parse(text)
 		for _, d := range parsed.Links {
-			if id := regexp.MustCompile(`^[A-Z]+-[0-9]{2}$`).FindString(d.Text); id != "" && d.URL != clausesPage+"#"+strings.ToLower(id) {
+			if id := regexp.MustCompile(`^[A-Z]+-[0-9]{2}$`).FindString(d.Text); id != "" && d.URL != folder+pageOf(id) {
 				t.Errorf("%s: %s leads to %s", name, id, d.URL)
 			}
 		}
@@ -45,7 +53,7 @@ func TestClausesAreLinks(t *testing.T) {
 		if id := regexp.MustCompile(`\[[A-Z]+-[0-9]{2}\]`).FindString(shown); id != "" {
 			t.Errorf("%s: %s is not a link", name, id)
 		}
-		if decl != nil && regexp.MustCompile(`\[[A-Z]+-[0-9]{2}\]`).MatchString(commentsIn(decl)) && !strings.Contains(text, "[clauses]: "+clausesPage+"\n") {
+		if decl != nil && regexp.MustCompile(`\[[A-Z]+-[0-9]{2}\]`).MatchString(commentsIn(decl)) && !strings.Contains(text, "[clauses]: "+folder+"CLAUSES.md\n") {
 			t.Errorf("%s: its members name clauses, and it has no link to CLAUSES.md", name)
 		}
 	}
@@ -64,6 +72,12 @@ func TestClausesAreLinks(t *testing.T) {
 	if links == 0 {
 		t.Error("the package has no links")
 	}
+}
+
+// pageOf returns the path and the anchor of a clause.
+func pageOf(id string) string {
+	group, _, _ := strings.Cut(strings.ToLower(id), "-")
+	return "clauses/" + group + ".md#" + strings.ToLower(id)
 }
 
 // commentsIn returns the comments of the members of a declaration.

@@ -1,5 +1,5 @@
-// Command clausesdoc writes CLAUSES.md from clauses.json. go generate in
-// package adaptertest runs it.
+// Command clausesdoc writes CLAUSES.md, and a page for each group of clauses, from clauses.json
+// and advice.json. go generate in package adaptertest runs it.
 package main
 
 import (
@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pages"
 )
 
-const page = "CLAUSES.md"
+// index is the page that leads to the others.
+const index = "CLAUSES.md"
 
 func main() {
 	flag.Parse()
@@ -23,14 +26,16 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := os.WriteFile(page, []byte(render(adaptertest.Clauses())), 0o644); err != nil { //nolint:gosec // a public page
-		log.Fatal(err)
+	for file, text := range render(adaptertest.Clauses()) {
+		if err := os.WriteFile(filepath.FromSlash(file), []byte(text), 0o644); err != nil { //nolint:gosec // a public page
+			log.Fatal(err)
+		}
 	}
 }
 
-const head = `<!-- Generated from clauses.json by go generate. Do not edit. -->
+const generated = "<!-- Generated from clauses.json and advice.json by go generate. Do not edit. -->\n\n"
 
-# The clauses of the adapter contract
+const head = generated + `# The clauses of the adapter contract
 
 %s The id of a clause never changes, and the id of a deleted clause is not used again.
 
@@ -39,7 +44,7 @@ const head = `<!-- Generated from clauses.json by go generate. Do not edit. -->
   service can be exhausted. LOSS: without it stored data is lost or changed. Q: it makes an adapter better.
 - *Absent* is a nil record and a nil error. *Fails* is a non-nil error. A *pair* is provider and provider account id, or identifier and token.
 - An incident names public code, issues and commits in which the clause was broken. adapter-x of nextauthjs/next-auth is ` + "`packages/adapter-x`" + ` at commit a1a16a5a7780.
-- The advice is for SQL stores, for Redis, for MongoDB, and for stores with the same protocols. SQL has the syntax of Postgres, unless the text names another store.
+- The advice on the page of a group is for SQL stores, for Redis, for MongoDB, and for stores with the same protocols. SQL has the syntax of Postgres, unless the text names another store.
 
 `
 
@@ -51,23 +56,29 @@ var groups = map[string]string{
 	"ISO": "instances, visibility, durability", "ALIAS": "memory", "VOL": "volume", "LIFE": "life cycle", "SITE": "sites that exist", "FLOW": "the core over the adapter",
 }
 
-// render returns the page.
-func render(clauses []adaptertest.Clause) string {
+// render returns the text of each file.
+func render(clauses []adaptertest.Clause) map[string]string {
+	files := map[string]string{}
 	levels := map[adaptertest.Level]int{}
-	var contents, body strings.Builder
-	group := ""
+	var contents strings.Builder
 	for _, c := range clauses {
 		levels[c.Level]++
-		if c.Group() != group {
-			group = c.Group()
-			title := group + ": " + groups[group]
-			fmt.Fprintf(&contents, "- [%s](#%s)\n", title, anchor(title))
-			fmt.Fprintf(&body, "\n## %s\n", title)
+		file := pages.File(c.Group())
+		if files[file] == "" {
+			fmt.Fprintf(&contents, "- [%s: %s](%s)\n", c.Group(), groups[c.Group()], file)
+			files[file] = groupHead(c)
 		}
-		entry(&body, c)
+		files[file] += entry(c)
 	}
 	summary := fmt.Sprintf("%d clauses: %d MUST, %d SHOULD, %d MAY.", len(clauses), levels[adaptertest.Must], levels[adaptertest.Should], levels[adaptertest.May])
-	return fmt.Sprintf(head, summary) + contents.String() + fields(clauses) + body.String()
+	files[index] = fmt.Sprintf(head, summary) + contents.String() + fields(clauses)
+	return files
+}
+
+// groupHead is the begin of the page of a group: its advice.
+func groupHead(c adaptertest.Clause) string {
+	return generated + fmt.Sprintf("# %s: %s\n\n[All clauses](../%s), and what the words mean. How an adapter keeps these:\n\n- *SQL:* %s\n- *Redis:* %s\n- *MongoDB:* %s\n",
+		c.Group(), groups[c.Group()], index, escape(c.Fix.SQL), escape(c.Fix.Redis), escape(c.Fix.Mongo))
 }
 
 // field is a field of the harness, with its meaning in three kinds of
@@ -106,7 +117,7 @@ func fields(clauses []adaptertest.Clause) string {
 		var ids []string
 		for _, c := range clauses {
 			if slices.Contains(c.Needs, f.name) {
-				ids = append(ids, fmt.Sprintf("[%s](#%s)", c.ID, strings.ToLower(c.ID)))
+				ids = append(ids, fmt.Sprintf("[%s](%s#%s)", c.ID, pages.File(c.Group()), strings.ToLower(c.ID)))
 			}
 		}
 		if len(ids) == 0 {
@@ -117,21 +128,13 @@ func fields(clauses []adaptertest.Clause) string {
 	return b.String()
 }
 
-func entry(b *strings.Builder, c adaptertest.Clause) {
-	fmt.Fprintf(b, "\n### %s\n\n**%s** (%s). %s\n\n", c.ID, c.Level, c.Basis, escape(c.Rule))
-	fmt.Fprintf(b, "*Why:* %s\n\n", escape(c.Reason))
+// entry explains a clause.
+func entry(c adaptertest.Clause) string {
+	text := fmt.Sprintf("\n## %s\n\n**%s** (%s). %s\n\n*Why:* %s\n\n", c.ID, c.Level, c.Basis, escape(c.Rule), escape(c.Reason))
 	if c.Incident != "" {
-		fmt.Fprintf(b, "*Incident:* %s\n\n", link(escape(c.Incident)))
+		text += fmt.Sprintf("*Incident:* %s\n\n", link(escape(c.Incident)))
 	}
-	fmt.Fprintf(b, "*Test:* %s\n\n", escape(c.Test))
-	fmt.Fprintf(b, "- *SQL:* %s\n- *Redis:* %s\n- *MongoDB:* %s\n", escape(c.Fix.SQL), escape(c.Fix.Redis), escape(c.Fix.Mongo))
-}
-
-// anchor returns the anchor that GitHub makes from a heading.
-func anchor(heading string) string {
-	heading = strings.ToLower(heading)
-	heading = regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(heading, "")
-	return strings.ReplaceAll(heading, " ", "-")
+	return text + fmt.Sprintf("*Test:* %s\n", escape(c.Test))
 }
 
 var special = regexp.MustCompile("[\\\\`*_\\[\\]<>|~$]")
