@@ -21,7 +21,7 @@ func (a *Adapter) CreateUserWithPassword(ctx context.Context, user adapter.User,
 	}
 	u := &userRecord{userFields: userFields(user), Inc: newIncarnation()}
 	p := &passwordRecord{Inc: u.Inc, Hash: password.Hash, State: password.State}
-	keys, args := a.passwordKeys(u.ID), []any{"create"}
+	keys, args := a.keys.withPassword(u.ID), []any{"create"}
 	for _, record := range []encoder{u, p} {
 		value, err := record.encode()
 		if err != nil {
@@ -39,7 +39,7 @@ func (a *Adapter) CreateUserWithPassword(ctx context.Context, user adapter.User,
 // GetPassword implements adapter.Passwords.
 func (a *Adapter) GetPassword(ctx context.Context, userID string) (_ *adapter.Password, err error) {
 	defer wrap(ctx, "get password", &err)
-	return a.password(ctx, userID, "get")
+	return runner(a.run).password(ctx, a.keys, userID, "get")
 }
 
 // SetPassword implements adapter.Passwords.
@@ -48,7 +48,7 @@ func (a *Adapter) SetPassword(ctx context.Context, password adapter.Password) (_
 	if err := password.Check(); err != nil {
 		return nil, err
 	}
-	return a.password(ctx, password.UserID, "set", password.Hash, password.State)
+	return runner(a.run).password(ctx, a.keys, password.UserID, "set", password.Hash, password.State)
 }
 
 // SwapPassword implements adapter.Passwords.
@@ -57,18 +57,21 @@ func (a *Adapter) SwapPassword(ctx context.Context, from, to adapter.Password) (
 	if err := to.Check(); err != nil {
 		return nil, err
 	}
-	return a.password(ctx, from.UserID, "swap", from.Hash, from.State, to.Hash, to.State)
+	return runner(a.run).password(ctx, a.keys, from.UserID, "swap", from.Hash, from.State, to.Hash, to.State)
 }
 
 // DeletePassword implements adapter.Passwords.
 func (a *Adapter) DeletePassword(ctx context.Context, userID string, keepOne bool) (_ *adapter.Password, err error) {
 	defer wrap(ctx, "delete password", &err)
-	return a.password(ctx, userID, "delete", strconv.FormatBool(keepOne))
+	return runner(a.run).password(ctx, a.keys, userID, "delete", strconv.FormatBool(keepOne))
 }
 
+// runner runs a script.
+type runner func(ctx context.Context, script string, keys []any, args ...any) (answer, error)
+
 // password runs an operation on the password of the user.
-func (a *Adapter) password(ctx context.Context, userID string, args ...any) (*adapter.Password, error) {
-	r, err := a.run(ctx, "password", a.passwordKeys(userID), args...)
+func (run runner) password(ctx context.Context, k keys, userID string, args ...any) (*adapter.Password, error) {
+	r, err := run(ctx, "password", k.withPassword(userID), args...)
 	p, err := result(r, err, new(passwordRecord))
 	if p == nil {
 		return nil, err
@@ -76,6 +79,5 @@ func (a *Adapter) password(ctx context.Context, userID string, args ...any) (*ad
 	return &adapter.Password{UserID: userID, Hash: p.Hash, State: p.State}, err
 }
 
-func (a *Adapter) passwordKeys(userID string) []any {
-	return []any{a.keys.user(userID), a.keys.password(userID)}
-}
+// withPassword returns the keys of a user and of the user's password.
+func (k keys) withPassword(userID string) []any { return []any{k.user(userID), k.password(userID)} }

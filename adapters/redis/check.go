@@ -33,7 +33,7 @@ func (a *Adapter) check(ctx context.Context) error {
 	if err == nil {
 		err = a.eachServer(ctx, a.checkServer)
 	}
-	if err == nil && a.one() {
+	if err == nil && isOne(a.base) {
 		err = a.checkNode(ctx)
 	}
 	if err == nil { // this shows a replica too
@@ -46,9 +46,9 @@ func (a *Adapter) check(ctx context.Context) error {
 	return err
 }
 
-// one reports whether the client is one of a single server.
-func (a *Adapter) one() bool {
-	_, one := a.base.(*goredis.Client)
+// isOne reports whether the client is one of a single server.
+func isOne(base goredis.UniversalClient) bool {
+	_, one := base.(*goredis.Client)
 	return one
 }
 
@@ -97,7 +97,7 @@ func (a *Adapter) checkServer(ctx context.Context, server goredis.Cmdable) error
 	if policy := evicts.FindStringSubmatch(info); policy != nil && !a.mayEvict {
 		return fmt.Errorf("the server drops records when its memory is full (maxmemory-policy %s): set maxmemory-policy noeviction, or accept it with WithDangerousEviction", policy[1])
 	}
-	if a.one() && !a.declared && cluster.MatchString(info) {
+	if isOne(a.base) && !a.declared && cluster.MatchString(info) {
 		return errors.New("the server is a node of a cluster: " + clusterClient)
 	}
 	return err

@@ -44,7 +44,7 @@ func (d *demotion) due() bool {
 // leave sends a write that changes nothing on every idle connection at once, so that the
 // client closes those of a replica.
 func (a *Adapter) leave(ctx context.Context) {
-	if !a.one() || !a.demotion.due() {
+	if !isOne(a.base) || !a.demotion.due() {
 		return
 	}
 	var wg sync.WaitGroup
