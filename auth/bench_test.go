@@ -18,6 +18,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	pw "github.com/gatehouse-go/gatehouse/auth/password"
 )
 
 const benchSecret = "0123456789abcdef0123456789abcdef"
@@ -172,3 +173,16 @@ type response struct {
 func (r *response) Header() http.Header         { return r.header }
 func (r *response) WriteHeader(status int)      { r.status = status }
 func (r *response) Write(p []byte) (int, error) { return len(p), nil }
+
+// BenchmarkPasswordSignIn is a sign-in with a password: argon2id with the default
+// settings, 19456 KiB, 2 passes and one thread.
+func BenchmarkPasswordSignIn(b *testing.B) {
+	s := newPasswordSite(b, func(_ *passwordSite, c *auth.Config, p *pw.Settings) { c.Logger, p.Hashing = nil, pw.Options{} })
+	s.member("ada@example.com", goodPassword)
+	browser := s.browser()
+	for b.Loop() {
+		if r := s.signIn(browser, "ada@example.com", goodPassword); r.location() != origin {
+			b.Fatalf("sent to %s", r.location())
+		}
+	}
+}

@@ -250,3 +250,32 @@ func TestSessionTokenOfAnotherWay(t *testing.T) {
 	h.byMail(second)
 	second.wantSession(victim)
 }
+
+// TestPasswordStopsDangerousLinking: an account whose address nobody has proven is not
+// linked to a user who has a password, even if the provider may link by address.
+func TestPasswordStopsDangerousLinking(t *testing.T) {
+	t.Parallel()
+	for name, has := range map[string]bool{"a password": true, "no way in": false} {
+		h := newHijack(t, "provider", auth.StrategyDatabase)
+		h.stage = newStage(t, func(_ *stage, c *auth.Config) {
+			c.Adapter = h.keeper
+			for _, p := range c.Providers {
+				if o, ok := p.(*auth.OAuth); ok {
+					o.AllowDangerousEmailAccountLinking = true
+				}
+			}
+			c.Providers = append(c.Providers, pw.Provider(h.keeper, pw.Settings{
+				Hashing: fastHashing, Send: func(context.Context, pw.Mail) error { return nil },
+			}))
+		})
+		h.keeper.users["imported"] = adapter.User{ID: "imported", Email: victim}
+		if has {
+			h.keeper.passwords["imported"] = adapter.Password{UserID: "imported", Hash: "$argon2id$"}
+		}
+		b := newBrowser(t, h.stage)
+		r := h.at(b, "idp", "ada")
+		if linked := h.idOf(b) == "imported"; linked == has {
+			t.Errorf("%s: linked is %v, sent to %s", name, linked, r.location())
+		}
+	}
+}

@@ -208,3 +208,35 @@ func TestPasswordHostileHash(t *testing.T) {
 		t.Errorf("a password of a mebibyte: status %d", r.StatusCode)
 	}
 }
+
+// TestPasswordFailuresOfAKnownBrowser: wrong passwords of strangers do not turn the
+// password off in a browser that signed in before, and those of that browser only
+// there. A sign-in with a mail link makes it count again everywhere.
+func TestPasswordFailuresOfAKnownBrowser(t *testing.T) {
+	t.Parallel()
+	box := &outbox{}
+	s := newPasswordSite(t, func(_ *passwordSite, c *auth.Config, _ *pw.Settings) {
+		c.Providers = append(c.Providers, box.provider())
+	})
+	s.member("ada@example.com", goodPassword)
+	known, stranger := s.browser(), s.browser()
+	fail := func(b *browser) {
+		for range 101 {
+			s.signIn(b, "ada@example.com", otherPassword).wantLocation(t, wrongPassword)
+		}
+	}
+	s.signIn(known, "ada@example.com", goodPassword).wantLocation(t, origin)
+	fail(stranger)
+	s.signIn(stranger, "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
+	s.signIn(known, "ada@example.com", goodPassword).wantLocation(t, origin)
+	fail(known)
+	s.signIn(known, "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
+	mailed := s.browser()
+	mailed.post("/auth/signin/email", "email", "ada@example.com")
+	mailed.get(box.last(t)).wantLocation(t, origin)
+	for name, b := range map[string]*browser{"known": known, "strange": s.browser()} {
+		if r := s.signIn(b, "ada@example.com", goodPassword); r.location() != origin {
+			t.Errorf("%s browser after the mail: sent to %s", name, r.location())
+		}
+	}
+}
