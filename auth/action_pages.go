@@ -22,7 +22,7 @@ func (e *engine) errorPage(ctx context.Context, r *request) (*Result, error) {
 		}
 		return redirectTo(wire.WithQuery(custom, query)), nil
 	}
-	page := pages.Error{Look: e.look(), Type: failure, Code: r.query.Get("code"), SiteURL: e.config.home(r.origin), SignInURL: e.url(r, ActionSignIn)}
+	page := pages.Error{Look: e.look.of(r.http), Type: failure, Code: r.query.Get("code"), SiteURL: e.config.home(r.origin), SignInURL: e.url(r, ActionSignIn)}
 	if !page.Unfinished() {
 		return html(page.Render(), page.Status()), nil
 	}
@@ -39,7 +39,7 @@ func (e *engine) verifyRequestPage(r *request) (*Result, error) {
 		}
 		return redirectTo(wire.WithQuery(custom, r.http.URL.RawQuery)), nil
 	}
-	page := pages.VerifyRequest{Look: e.look(), SiteURL: e.config.home(r.origin)}
+	page := pages.VerifyRequest{Look: e.look.of(r.http), SiteURL: e.config.home(r.origin)}
 	p, ok := e.byID[r.query.Get("provider")].(*Email)
 	if !ok || !p.Code {
 		return html(page.Render(), http.StatusOK), nil

@@ -82,7 +82,7 @@ func TestEveryStatusIsInTheLookOfTheSite(t *testing.T) {
 		"method":        {h, http.MethodDelete, "/auth/signin", "", 405, "try again"},
 		"large body":    {h, http.MethodPost, "/auth/callback/credentials", strings.Repeat("x", 70000), 413, "too large"},
 		"foreign form":  {failing(h), http.MethodPost, "/own", "", 403, "does not come from a page of this site"},
-		"configuration": {misplaced, http.MethodGet, "/auth/callback/idp", "", 500, "server configuration"},
+		"configuration": {misplaced, http.MethodGet, "/auth/callback/idp", "", 500, "problem with this site"},
 	} {
 		for kind, header := range map[string]http.Header{"page": navigation, "script": script} {
 			header = header.Clone()

@@ -31,7 +31,7 @@ func (e *engine) signInPage(ctx context.Context, r *request) (*Result, error) {
 		return result, nil
 	}
 	page := pages.SignIn{
-		Look: e.look(), Clash: clash, CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL, Error: r.parameter("error"), Email: r.parameter("email"),
+		Look: e.look.of(r.http), Clash: clash, CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL, Error: r.parameter("error"), Email: r.parameter("email"),
 	}
 	if page.Error == string(ErrMissingCSRF) {
 		_, shown := e.person(ctx, r)

@@ -73,7 +73,8 @@ func (e *engine) requestVerification(ctx context.Context, r *request, p *Email, 
 		}
 		return struct{}{}, sendBySMTP(ctx, v)
 	}, VerificationRequest{
-		Identifier: identifier, URL: href, Token: cmp.Or(link.code, link.text), Code: link.code, Expires: expires, Provider: provider, Theme: e.config.Theme, Request: r.withBody(ctx),
+		Identifier: identifier, URL: href, Token: cmp.Or(link.code, link.text), Code: link.code, Expires: expires, Provider: provider, Theme: e.config.Theme,
+		Texts: e.look.of(r.http).T, Request: r.withBody(ctx),
 	})
 	if _, ours := typeOf(err); err != nil && !ours {
 		err = &Error{Type: ErrEmailSignIn, Message: "provider " + p.id() + ": the mail was not sent", Cause: err}

@@ -12,7 +12,7 @@ func (e *engine) signOutPage(r *request) (*Result, error) {
 	if custom := e.config.Pages.SignOut; custom != "" {
 		return redirectTo(custom), nil
 	}
-	page := pages.SignOut{Look: e.look(), Action: r.target, CSRFToken: r.csrf.Token}
+	page := pages.SignOut{Look: e.look.of(r.http), Action: r.target, CSRFToken: r.csrf.Token}
 	return r.htmlWithToken(page.Render()), nil
 }
 

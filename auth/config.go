@@ -15,6 +15,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // Claims is the content of a session token. See docs/protocol.md, "Session tokens".
@@ -72,6 +73,16 @@ type Config struct {
 	Pages     Pages
 	Cookies   Cookies
 	Theme     Theme
+
+	// Texts are the texts of the built-in pages and mails, one value for each
+	// language. Empty sentences are those that are shipped. The first language is
+	// for people who ask for none of the others. Nil means texts.All.
+	Texts []texts.Texts
+
+	// Language returns the language of the page that answers a request, as a tag
+	// such as de. If it is nil, or returns "" or a language that Texts does not
+	// have, the header Accept-Language decides.
+	Language func(r *http.Request) string
 
 	// UseSecureCookies restricts cookies to https and gives them the name prefixes
 	// that browsers protect. With nil, the default, the scheme of each request
@@ -244,6 +255,9 @@ const (
 
 // Theme is the look of the built-in pages and of the sign-in mail.
 type Theme struct {
+	// Name is the name of the site on the pages and in mails; the default is its
+	// host.
+	Name        string
 	ColorScheme ColorScheme
 	// Logo is the URL of a picture at the top of each page.
 	Logo string

@@ -103,10 +103,10 @@ func TestAuthReportsOnRequest(t *testing.T) {
 		want   string
 	}{
 		"message":         {auth.Config{TrustHost: new(true)}, "/auth/session", 500, `{"message":"There was a problem`},
-		"page":            {auth.Config{TrustHost: new(true)}, "/auth/signin", 500, "Server error"},
+		"page":            {auth.Config{TrustHost: new(true)}, "/auth/signin", 500, "There is a problem with this site"},
 		"untrusted":       {auth.Config{Secret: []string{secret}}, "/auth/session", 500, `{"message":"There was a problem`},
 		"redirect":        {auth.Config{TrustHost: new(true), Pages: auth.Pages{Error: "/oops"}}, "/auth/signin", 302, ""},
-		"redirect loop":   {auth.Config{TrustHost: new(true), Pages: auth.Pages{Error: "/oops"}}, "/auth/signin?callbackUrl=/oops", 500, "Server error"},
+		"redirect loop":   {auth.Config{TrustHost: new(true), Pages: auth.Pages{Error: "/oops"}}, "/auth/signin?callbackUrl=/oops", 500, "There is a problem with this site"},
 		"unknown action":  {auth.Config{}, "/auth/x", 400, `"Bad request."`},
 		"all is well":     {auth.Config{Secret: []string{secret}, TrustHost: new(true)}, "/auth/session", 200, "null"},
 		"trust by origin": {auth.Config{Secret: []string{secret}, URL: origin}, "/auth/session", 200, "null"},

@@ -60,11 +60,15 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		csrfKeys: wire.NewHashKeys(c.Secret),
 	}
 	e.store = newStore(&e.config, e.debug)
-	e.look = newLook(&e.config)
 	e.cookies.plain, e.cookies.secure = c.Cookies.specs(false), c.Cookies.specs(true)
 	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
 		e.site.origin = wire.OriginOf(u)
 	}
+	languages, err := newLanguages(&e.config, e.logError)
+	if err != nil {
+		incomplete = append(incomplete, &Error{Type: ErrAuth, Message: err.Error()})
+	}
+	e.look = newLooks(&e.config, e.site.origin, languages)
 	e.shared = share(&e.config, e.site.origin)
 	var random io.Reader
 	if c.Random != rand.Reader {
@@ -216,7 +220,7 @@ func (e *engine) prepare(hr *http.Request) (*request, *Result, error) {
 			result.Status, result.Body = http.StatusMethodNotAllowed, []byte(`"Method not allowed."`)
 		}
 		if asksForPage(hr) {
-			result = e.look.refused(result.Status)
+			result = e.look.refused(hr, result.Status)
 		}
 		if method {
 			result.Header["Allow"] = []string{"GET, HEAD, POST"}

@@ -378,7 +378,7 @@ func TestFormOfAnOldPage(t *testing.T) {
 	r := b.submit("/auth/signin/idp")
 	r.wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
 	page := b.get(r.location())
-	if !strings.Contains(page.body, "You are signed in as ada@example.com. Please try again.") || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
+	if !strings.Contains(page.body, "Please try again. You are signed in as ada@example.com.") || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
 		t.Errorf("the page is %v\n%s", page.Header, page.body)
 	}
 }

@@ -24,7 +24,7 @@ func (e *engine) hop(r *request, o *oauthClient, params url.Values) *Result {
 		return nil
 	}
 	r.pending = nil // the browser keeps the cookies that it did not send
-	page := pages.Hop{Look: e.look(), Action: r.target, Fields: []pages.Posted{{Name: hopField, Value: "true"}}}
+	page := pages.Hop{Look: e.look.of(r.http), Action: r.target, Fields: []pages.Posted{{Name: hopField, Value: "true"}}}
 	for name, values := range params {
 		for _, v := range values {
 			page.Fields = append(page.Fields, pages.Posted{Name: name, Value: v})

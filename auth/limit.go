@@ -232,7 +232,7 @@ func (l looks) tooManyAttempts(hr *http.Request, err error, signIn string) *Resu
 	}
 	result := &Result{Header: uncachedJSONHeader(), Body: []byte(`{"message":"There were too many attempts. Try again later."}`)}
 	if !AsksForJSON(hr) {
-		result = privatePage(pages.Refused{Look: l(), Status: http.StatusTooManyRequests, SignInURL: signIn}.Render(), 0)
+		result = privatePage(pages.Refused{Look: l.of(hr), Status: http.StatusTooManyRequests, SignInURL: signIn, Wait: after}.Render(), 0)
 	}
 	result.Status = http.StatusTooManyRequests
 	result.Header["Retry-After"] = []string{strconv.FormatInt(int64(math.Ceil(after.Seconds())), 10)}

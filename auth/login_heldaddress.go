@@ -55,7 +55,7 @@ func (e *engine) heldAddressPage(r *request, held *heldAddress) (*Result, error)
 		return nil, err
 	}
 	page := pages.HeldAddress{
-		Look: e.look(), Email: id.user.Email, Passkey: held.ways.passkeys > 0, SignInURL: e.signInURL(r), Unknown: held.ways.unknown,
+		Look: e.look.of(r.http), Email: id.user.Email, Passkey: held.ways.passkeys > 0, SignInURL: e.signInURL(r), Unknown: held.ways.unknown,
 		OtherWays: held.ways.unknown || held.ways.sessions || held.ways.unlisted && !e.passwords,
 		AfreshURL: e.providerURL(r, ActionCallback, id.account.Provider), CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL,
 	}

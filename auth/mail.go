@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -16,7 +17,9 @@ import (
 
 	"github.com/wneessen/go-mail"
 
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // EmailMessage writes the default mail: it names the site and has the link. It
@@ -27,39 +30,57 @@ func EmailMessage(v VerificationRequest) (Message, error) {
 	if err != nil {
 		return Message{}, &Error{Type: ErrEmailSignIn, Message: "the link is not a URL"}
 	}
-	view := struct {
-		Host, URL, BrandColor, ButtonText string
-		Code                              *mailedCode
-	}{
+	t, name := v.texts(), cmp.Or(v.Theme.Name, u.Host)
+	view := mailView{
+		T: t, Direction: "ltr", Site: name, URL: v.URL, Code: codeIn(v, u.Hostname()),
+		BrandColor: cmp.Or(v.Theme.BrandColor, "#346df1"), ButtonText: cmp.Or(v.Theme.ButtonText, "#fff"),
+	}
+	if t.RightToLeft() {
+		view.Direction = "rtl"
+	}
+	if name == u.Host {
 		// The zero-width space keeps mail programs from making a link of the name.
-		Code: codeIn(v, u.Hostname()),
-		Host: strings.ReplaceAll(u.Host, ".", "\u200b."), URL: v.URL, BrandColor: v.Theme.BrandColor, ButtonText: v.Theme.ButtonText,
-	}
-	if view.BrandColor == "" {
-		view.BrandColor = "#346df1"
-	}
-	if view.ButtonText == "" {
-		view.ButtonText = "#fff"
+		view.Site = strings.ReplaceAll(name, ".", "\u200b.")
 	}
 	var html strings.Builder
 	if err := mailTemplate.Execute(&html, view); err != nil {
 		return Message{}, err
 	}
-	text := "Sign in to " + u.Host + "\n" + v.URL + "\n\n"
+	site := map[string]string{"site": name}
+	text := texts.Fill(t.Mail.SignIn.Text, site) + "\n" + v.URL + "\n\n"
 	if view.Code != nil {
 		text += view.Code.text()
 	}
-	return Message{Subject: "Sign in to " + u.Host, Text: text, HTML: html.String()}, nil
+	return Message{Subject: texts.Fill(t.Mail.SignIn.Subject, site), Text: text, HTML: html.String()}, nil
 }
 
+// texts are the texts of the mail.
+func (v *VerificationRequest) texts() *texts.Texts {
+	if v.Texts != nil {
+		return v.Texts
+	}
+	return new(texts.English())
+}
+
+// mailView is what the template of a mail shows.
+type mailView struct {
+	T                                 *texts.Texts
+	Direction                         string
+	Site, URL, BrandColor, ButtonText string
+	Code                              *mailedCode
+}
+
+// Heading says what the mail is for.
+func (v mailView) Heading() template.HTML { return pages.Stress(v.T.Mail.SignIn.Text, "site", v.Site) }
+
 var mailTemplate = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
-<html lang="en"><body style="margin:0;padding:24px;background:#f9f9f9;font-family:Helvetica,Arial,sans-serif;color:#444">
+<html lang="{{.T.Language}}" dir="{{.Direction}}"><body style="margin:0;padding:24px;background:#f9f9f9;font-family:Helvetica,Arial,sans-serif;color:#444">
 <table role="presentation" width="100%" style="max-width:600px;margin:auto;background:#fff;border-radius:10px">
-<tr><td align="center" style="padding:24px 16px 0;font-size:22px">Sign in to <strong>{{.Host}}</strong></td></tr>
-<tr><td align="center" style="padding:24px 16px"><a href="{{.URL}}" style="display:inline-block;padding:12px 24px;border-radius:5px;font-size:18px;font-weight:bold;text-decoration:none;background:{{.BrandColor}};color:{{.ButtonText}}">Sign in</a></td></tr>
+<tr><td align="center" style="padding:24px 16px 0;font-size:22px">{{.Heading}}</td></tr>
+<tr><td align="center" style="padding:24px 16px"><a href="{{.URL}}" style="display:inline-block;padding:12px 24px;border-radius:5px;font-size:18px;font-weight:bold;text-decoration:none;background:{{.BrandColor}};color:{{.ButtonText}}">{{.T.Mail.SignIn.Button}}</a></td></tr>
 {{with .Code}}<tr><td align="center" style="padding:0 16px 24px;font-size:16px;line-height:22px">{{.Use}}<br><strong style="font-size:28px;line-height:48px;letter-spacing:4px">{{.Code}}</strong><br>{{.Valid}} {{.Asked}}<br>{{.Never}}</td></tr>
-{{end}}<tr><td align="center" style="padding:0 16px 24px;font-size:16px;line-height:22px">If you did not ask for this mail, you can ignore it.</td></tr>
-{{with .Code}}<tr><td align="center" style="padding:0 16px 24px;font-size:13px">{{.LastLine}}</td></tr>
+{{end}}<tr><td align="center" style="padding:0 16px 24px;font-size:16px;line-height:22px">{{.T.Mail.SignIn.Ignore}}</td></tr>
+{{with .Code}}<tr><td align="center" style="padding:0 16px 24px;font-size:13px" dir="ltr">{{.LastLine}}</td></tr>
 {{end}}</table></body></html>
 `))
 

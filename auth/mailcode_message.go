@@ -2,13 +2,13 @@ package auth
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // mailedCode is what the mail of a provider with Email.Code says about the code.
-type mailedCode struct{ Code, Use, Valid, Asked, Never, LastLine string }
+type mailedCode struct{ Code, Use, Valid, Asked, Never, Ignore, LastLine string }
 
 // codeIn returns what a mail says about its code, or nil if it has none. The last
 // line lets a phone fill in the code on this host only (Origin-bound one-time
@@ -17,32 +17,16 @@ func codeIn(v VerificationRequest, host string) *mailedCode {
 	if !v.Provider.Code || v.Code == "" {
 		return nil
 	}
+	t := v.texts()
 	return &mailedCode{
-		Code:     v.Code,
-		Use:      "Or type this code in the browser in which you asked for the mail:",
-		Valid:    "Link and code are valid for " + inWords(v.Provider.maxAge()) + ".",
-		Asked:    "The mail was asked for in " + askedIn(v.Request) + ".",
-		Never:    "We never ask for this code. Give it to nobody.",
-		LastLine: "@" + host + " #" + v.Code,
+		Code: v.Code, Use: t.Mail.TypeCode, Valid: t.Span(t.Mail.BothValid, v.Provider.maxAge()), Asked: askedIn(v.Request, &t.Mail),
+		Never: t.Mail.NeverAsk, Ignore: t.Mail.SignIn.Ignore, LastLine: "@" + host + " #" + v.Code,
 	}
 }
 
 // text is the part of a plain mail that follows the link.
 func (c *mailedCode) text() string {
-	return c.Use + "\n" + c.Code + "\n\n" + c.Valid + " " + c.Asked + "\n" + c.Never + "\n" +
-		"If you did not ask for this mail, you can ignore it.\n\n" + c.LastLine
-}
-
-// inWords returns a duration in minutes, or in seconds if it is shorter.
-func inWords(d time.Duration) string {
-	n, unit := int(d/time.Minute), "minute"
-	if n == 0 {
-		n, unit = int(d/time.Second), "second"
-	}
-	if n != 1 {
-		unit += "s"
-	}
-	return strconv.Itoa(n) + " " + unit
+	return c.Use + "\n" + c.Code + "\n\n" + c.Valid + " " + c.Asked + "\n" + c.Never + "\n" + c.Ignore + "\n\n" + c.LastLine
 }
 
 // A product is a browser or a system, and the texts of a User-Agent header that
@@ -67,12 +51,14 @@ var (
 
 // askedIn names the browser and the system of a request. No text of the request
 // gets into the mail.
-func askedIn(r *http.Request) string {
+func askedIn(r *http.Request, t *texts.Mail) string {
 	header := ""
 	if r != nil {
 		header = r.UserAgent()
 	}
-	return nameIn(header, browsers, "an unknown browser") + " on " + nameIn(header, systems, "an unknown system")
+	return texts.Fill(t.AskedIn, map[string]string{
+		"browser": nameIn(header, browsers, t.UnknownBrowser), "system": nameIn(header, systems, t.UnknownSystem),
+	})
 }
 
 // nameIn returns the name of the first product that a header names.

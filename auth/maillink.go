@@ -217,7 +217,7 @@ func speculative(h http.Header) bool {
 // not use up the link.
 func (e *engine) confirmLinkPage(r *request, p *Email, text, email string) *Result {
 	page := pages.ConfirmLink{
-		Look: e.look(), Email: email, SiteURL: r.origin, Action: e.providerURL(r, ActionCallback, p.id()), CSRFToken: r.csrf.Token,
+		Look: e.look.of(r.http), Email: email, SiteURL: r.origin, Action: e.providerURL(r, ActionCallback, p.id()), CSRFToken: r.csrf.Token,
 		Fields: []pages.Posted{{Name: "token", Value: text}, {Name: "email", Value: email}, {Name: "callbackUrl", Value: r.callbackURL}},
 	}
 	return privatePage(page.Render(), http.StatusOK)

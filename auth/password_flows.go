@@ -75,16 +75,16 @@ func (f passwordFlow) links() []pages.Link {
 }
 
 // texts are the sentences of pages and mails.
-func (f passwordFlow) texts() *texts.Texts { t := texts.English(); return &t }
+func (f passwordFlow) texts() *texts.Texts { return f.e.look.of(f.r.http).T }
 
 func (f passwordFlow) url(step string) string { return f.e.url(f.r, ActionPassword) + "/" + step }
 
 // form is a page with a form.
 func (f passwordFlow) form(t texts.Form) pages.Password {
 	return pages.Password{
-		Look: f.e.look(), T: f.texts(), Form: t, Action: f.url(f.r.step), CSRFToken: f.r.csrf.Token,
+		Look: f.e.look.of(f.r.http), T: f.texts(), Form: t, Action: f.url(f.r.step), CSRFToken: f.r.csrf.Token,
 		Fields: []pages.Posted{{Name: "callbackUrl", Value: f.r.callbackURL}},
-		Text:   texts.Fill(t.Text, map[string]string{"site": pages.Site(f.r.origin)}),
+		Text:   texts.Fill(t.Text, map[string]string{"site": f.e.look.of(f.r.http).Site}),
 	}
 }
 
@@ -236,7 +236,7 @@ func (f passwordFlow) choosePage() pages.Password {
 		return f.lostLink(page)
 	}
 	page.Email = p.address
-	page.Text = texts.Fill(page.Form.Text, map[string]string{"site": pages.Site(f.r.origin), "address": p.address})
+	page.Text = texts.Fill(page.Form.Text, map[string]string{"site": f.e.look.of(f.r.http).Site, "address": p.address})
 	page.Fields = append(page.Fields, pages.Posted{Name: "for", Value: string(p.purpose)},
 		pages.Posted{Name: "token", Value: p.token}, pages.Posted{Name: "email", Value: p.address})
 	return page

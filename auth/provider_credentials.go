@@ -3,6 +3,8 @@ package auth
 import (
 	"context"
 	"net/http"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
 
 // Credentials is a provider whose submitted fields, such as a name and a
@@ -47,18 +49,15 @@ func (p *Credentials) displayName() string {
 }
 
 // wayIn is what the page about a held address calls the provider.
-func (p *Credentials) wayIn() string {
+func (p *Credentials) wayIn() pages.Credentials {
 	password := len(p.Fields) == 0
 	for _, f := range p.Fields {
 		password = password || f.Type == "password"
 	}
-	switch {
-	case !password:
-		return p.displayName()
-	case p.Name == "":
-		return "a password"
+	if !password {
+		return pages.Credentials{Name: p.displayName()}
 	}
-	return "a password (" + p.Name + ")"
+	return pages.Credentials{Name: p.Name, Password: true}
 }
 
 func (p *Credentials) kind() ProviderType { return TypeCredentials }

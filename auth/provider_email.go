@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // Email is a provider that mails a link. The link signs in once, before it
@@ -82,6 +83,8 @@ type VerificationRequest struct {
 	// Provider is the provider, with its defaults filled in.
 	Provider Email
 	Theme    Theme
+	// Texts are the texts in the language of Request; nil means English.
+	Texts *texts.Texts
 	// Request is the request that asked for the link. Its body can be read.
 	Request *http.Request
 

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/passwords"
 )
 
@@ -32,7 +33,7 @@ func (p *Password) displayName() string { return "Password" }
 func (p *Password) kind() ProviderType { return TypeCredentials }
 
 // wayIn is what the page about a held address calls the provider.
-func (p *Password) wayIn() string { return "a password" }
+func (p *Password) wayIn() pages.Credentials { return pages.Credentials{Password: true} }
 
 // fields are the inputs of the sign-in page.
 func (p *Password) fields() []Field {

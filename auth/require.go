@@ -104,18 +104,27 @@ func onSite(path string) string { return "/" + strings.TrimLeft(path, "/\\") }
 // Unavailable answers a request whose session could not be read, because the
 // store could not be asked, with status 503: a page in the look of the pages
 // without a theme, or JSON.
-func Unavailable(w http.ResponseWriter, r *http.Request) { plainLook().unavailable(w, r) }
+func Unavailable(w http.ResponseWriter, r *http.Request) { plainLooks().unavailable(w, r) }
 
-// plainLook is the look of a site without a theme.
-var plainLook = sync.OnceValue(func() looks { return newLook(&Config{}) })
+// plainLooks are the looks of a site without a configuration.
+var plainLooks = sync.OnceValue(func() looks {
+	languages, err := pages.NewLanguages(nil, nil)
+	if err != nil {
+		panic(err) // the shipped texts are whole
+	}
+	return newLooks(&Config{}, "", languages)
+})
 
 // looks makes the look of a site's pages.
-type looks func() *pages.Look
+type looks func() *pages.Looks
+
+// of is the look of the page that answers a request, which may have any path.
+func (l looks) of(hr *http.Request) *pages.Look { return l().For(hr) }
 
 func (l looks) unavailable(w http.ResponseWriter, r *http.Request) {
 	result := unavailable()
 	if !AsksForJSON(r) {
-		result = unavailablePage(l())
+		result = unavailablePage(l.of(r))
 	}
 	result.Send(w)
 }

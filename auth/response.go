@@ -3,6 +3,7 @@ package auth
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -166,7 +167,7 @@ func (e *engine) unavailable(hr *http.Request, location string) *Result {
 	case e.config.Pages.Error != "":
 		return &Result{Location: location, Header: http.Header{"Cache-Control": noCache}}
 	default:
-		result = unavailablePage(e.look())
+		result = unavailablePage(e.look.of(hr))
 	}
 	result.Status = http.StatusServiceUnavailable
 	result.Header["Retry-After"] = []string{"5"}
@@ -182,22 +183,22 @@ func unavailablePage(look *pages.Look) *Result {
 }
 
 // refused is a page for a request that is refused with a status.
-func (l looks) refused(status int) *Result {
-	return privatePage(pages.Refused{Look: l(), Status: status}.Render(), status)
+func (l looks) refused(hr *http.Request, status int) *Result {
+	return privatePage(pages.Refused{Look: l.of(hr), Status: status}.Render(), status)
 }
 
 // Refuse answers a request that is refused with a status: with a page in the look
 // of the pages without a theme, or with an object whose member message says so.
-func Refuse(w http.ResponseWriter, r *http.Request, status int) { plainLook().refuse(w, r, status) }
+func Refuse(w http.ResponseWriter, r *http.Request, status int) { plainLooks().refuse(w, r, status) }
 
 func (l looks) refuse(w http.ResponseWriter, r *http.Request, status int) {
 	if !AsksForJSON(r) {
-		l.refused(status).Send(w)
+		l.refused(r, status).Send(w)
 		return
 	}
 	body, _ := wire.JSON(struct { // text always encodes
 		Message string `json:"message"`
-	}{pages.Refused{Status: status}.Text()})
+	}{pages.RefusedInEnglish(status)})
 	(&Result{Status: status, Header: uncachedJSONHeader(), Body: body}).Send(w)
 }
 
@@ -278,7 +279,7 @@ func (e *engine) misconfigured(r *request) *Result {
 		page = false
 	}
 	if !page && asksForPage(r.http) {
-		return e.look.refused(http.StatusInternalServerError)
+		return e.look.refused(r.http, http.StatusInternalServerError)
 	}
 	if !page {
 		const body = `{"message":"There was a problem with the server configuration. Check the server logs for more information."}`
@@ -290,14 +291,19 @@ func (e *engine) misconfigured(r *request) *Result {
 		}
 		e.logError(r.http.Context(), &Error{Type: ErrErrorPageLoop, Message: "Pages.Error leads back to itself"})
 	}
-	return html(pages.Error{Look: e.look(), Type: "Configuration"}.Render(), http.StatusInternalServerError)
+	return html(pages.Error{Look: e.look.of(r.http), Type: "Configuration"}.Render(), http.StatusInternalServerError)
 }
 
 // html is the result for a page.
 func html(p pages.Rendered, status int) *Result {
-	return &Result{Status: status, Body: p.HTML, Header: http.Header{
-		"Content-Type": htmlContent, "Content-Security-Policy": {p.ContentSecurityPolicy},
-	}}
+	h := http.Header{"Content-Type": htmlContent, "Content-Security-Policy": {p.ContentSecurityPolicy}}
+	if p.Caching.ByHeader {
+		h["Vary"] = []string{"Accept-Language"}
+	}
+	if p.Caching.ByRequest {
+		h["Cache-Control"] = noStore
+	}
+	return &Result{Status: status, Body: p.HTML, Header: h}
 }
 
 // htmlWithToken is the result for a page. If its forms contain the CSRF token
@@ -310,10 +316,26 @@ func (r *request) htmlWithToken(p pages.Rendered) *Result {
 	return result
 }
 
-// newLook returns a function that makes the look of the pages when the first
+// newLanguages completes the texts of a configuration.
+func newLanguages(c *Config, log func(ctx context.Context, err error)) (pages.Languages, error) {
+	var choose func(*http.Request) string
+	if c.Language != nil {
+		choose = func(hr *http.Request) string {
+			ctx := hr.Context()
+			tag, err := guard(ctx, func(_ context.Context, hr *http.Request) (string, error) { return c.Language(hr), nil }, hr)
+			if err != nil {
+				log(ctx, err)
+			}
+			return tag
+		}
+	}
+	return pages.NewLanguages(c.Texts, choose)
+}
+
+// newLooks returns a function that makes the look of the pages when the first
 // page is shown.
-func newLook(c *Config) looks {
-	return sync.OnceValue(func() *pages.Look {
+func newLooks(c *Config, origin string, languages pages.Languages) looks {
+	return sync.OnceValue(func() *pages.Looks {
 		brands := map[string]pages.Brand{}
 		for _, p := range c.Providers {
 			if p, ok := p.(*OAuth); ok && p != nil {
@@ -321,8 +343,8 @@ func newLook(c *Config) looks {
 			}
 		}
 		t := c.Theme
-		return pages.NewLook(pages.Theme{
-			ColorScheme: string(t.ColorScheme), Logo: t.Logo, BrandColor: t.BrandColor, ButtonText: t.ButtonText,
-		}, brands)
+		return pages.NewLooks(pages.Theme{
+			Name: t.Name, Origin: origin, ColorScheme: string(t.ColorScheme), Logo: t.Logo, BrandColor: t.BrandColor, ButtonText: t.ButtonText,
+		}, brands, languages)
 	})
 }

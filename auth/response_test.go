@@ -76,7 +76,11 @@ func TestDeprecatedStyle(t *testing.T) {
 		"{--provider-brand-color:#654321;--provider-text-color:silver}": {BrandColor: "#654321", Text: "silver"},
 	} {
 		c := Config{Providers: []Provider{&OAuth{ID: "idp", Style: style}}}
-		if got := string(newLook(&c)().Style); !strings.Contains(got, css) {
+		languages, err := newLanguages(&c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(newLooks(&c, "", languages)().For(httptest.NewRequest(http.MethodGet, "/", nil)).Style); !strings.Contains(got, css) {
 			t.Errorf("%+v: the style sheet lacks %s", style, css)
 		}
 	}

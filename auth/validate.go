@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -44,6 +45,9 @@ func (e *engine) check() []error {
 	}
 	if c.Home != "" && !isPage(c.Home) {
 		problem(ErrAuth, "Config.Home is %q, want a path such as /app, or an http(s) URL", c.Home)
+	}
+	if strings.ContainsFunc(c.Theme.Name, unicode.IsControl) {
+		problem(ErrAuth, "Config.Theme.Name must be one line of text")
 	}
 	problems = append(problems, c.checkRedirectProxy()...)
 	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 || c.Session.AbsoluteMaxAge < 0 {

@@ -33,7 +33,7 @@ func (h *Handler) servePasskeys(w http.ResponseWriter, hr *http.Request) {
 		h.SendToSignIn(w, hr)
 		return
 	}
-	page := pages.Passkeys{Look: e.look(), HomeURL: e.config.home(r.origin), AuthURL: r.origin + e.basePath}
+	page := pages.Passkeys{Look: e.look.of(hr), HomeURL: e.config.home(r.origin), AuthURL: r.origin + e.basePath}
 	for _, p := range e.config.Providers {
 		if p, ok := p.(*WebAuthn); ok && page.Provider == "" {
 			page.Provider = p.id()
@@ -85,8 +85,9 @@ func day(t *time.Time) string {
 // changePasskey makes the change that a POST asks for, and puts the outcome
 // into page. It returns the status of the response.
 func (e *engine) changePasskey(ctx context.Context, r *request, userID string, page *pages.Passkeys) int {
+	t := &page.Look.T.Passkeys
 	if err := r.readBody(e.config.MaxBodySize); err != nil {
-		page.Error = "The form could not be read."
+		page.Error = t.Errors.Unreadable
 		return http.StatusBadRequest
 	}
 	spec := &r.specs.CSRF
@@ -101,10 +102,10 @@ func (e *engine) changePasskey(ctx context.Context, r *request, userID string, p
 	switch r.form.Get("op") {
 	case "rename":
 		err = renamePasskey(ctx, e.store, userID, id, r.form.Get("name"))
-		page.Notice = "The passkey has a new name."
+		page.Notice = t.Renamed
 	case "remove":
 		err = removePasskey(ctx, &e.config, e.store, userID, id)
-		page.Notice, page.Forget = "The passkey was removed. It can't be used to sign in here any more.", base64URL(id)
+		page.Notice, page.Forget = t.Removed, base64URL(id)
 	default:
 		err = errUnknownOperation
 	}
@@ -114,23 +115,23 @@ func (e *engine) changePasskey(ctx context.Context, r *request, userID string, p
 	page.Notice, page.Forget = "", ""
 	switch {
 	case errors.Is(err, adapter.ErrLastCredential):
-		page.Error = "This is your only way to sign in. Add another passkey first."
+		page.Error = t.Errors.OnlyWay
 		return http.StatusConflict
 	case errors.Is(err, adapter.ErrNotFound):
-		page.Error = "You have no such passkey."
+		page.Error = t.Errors.NotFound
 		return http.StatusNotFound
 	case errors.Is(err, adapter.ErrUnsupported):
-		page.Error = "This site can't change passkeys."
+		page.Error = t.Errors.CannotChange
 		return http.StatusNotImplemented
 	case errors.Is(err, errPasskeyName):
-		page.Error = "A name must have 1 to 64 characters that can be shown."
+		page.Error = t.Errors.BadName
 		return http.StatusBadRequest
 	case errors.Is(err, errUnknownOperation):
-		page.Error = "The form could not be read."
+		page.Error = t.Errors.Unreadable
 		return http.StatusBadRequest
 	}
 	e.logError(ctx, err)
-	page.Error = "That did not work. Please try again later."
+	page.Error = t.Errors.NotDone
 	return http.StatusServiceUnavailable
 }
 

@@ -120,22 +120,35 @@ export class PasskeyError extends Error {
   }
 }
 
+/** The sentences about failures, in English. The built-in pages bring their own in data-passkey-texts. */
+export const texts = {
+  limited: "There were too many tries. Wait a little.",
+  notUsed: "No passkey was used. Try again, or create one if you have none.",
+  notCreated: "No passkey was created. Try again.",
+  exists: "This device has a passkey for this site already. Sign in with it.",
+  wrongSite: "Passkeys do not work at this address of the site.",
+  notSupported: "This device has no passkeys of a kind that the site takes.",
+  failed: "That did not work. Reload the page and try again.",
+};
+
+const textsOf = (element) => ({ ...texts, ...JSON.parse(element.dataset.passkeyTexts ?? "{}") });
+
 /** Returns the message about a failure for the user, or nothing if the user canceled. */
-export function explain(error, action) {
-  if (error.code === "limited") return "There were too many tries. Wait a little.";
+export function explain(error, action, say = texts) {
+  if (error.code === "limited") return say.limited;
   switch (error.name) {
     case "AbortError":
       return "";
     case "NotAllowedError":
-      return action === "register" ? "No passkey was created. Try again." : "No passkey was used. Try again, or create one if you have none.";
+      return action === "register" ? say.notCreated : say.notUsed;
     case "InvalidStateError":
-      return "This device has a passkey for this site already. Sign in with it.";
+      return say.exists;
     case "SecurityError":
-      return "Passkeys do not work at this address of the site.";
+      return say.wrongSite;
     case "NotSupportedError":
-      return "This device has no passkeys of a kind that the site takes.";
+      return say.notSupported;
     default:
-      return "That did not work. Reload the page and try again.";
+      return say.failed;
   }
 }
 
@@ -209,7 +222,7 @@ export function enhance(form, { go = (url) => location.assign(url) } = {}) {
       await run(action);
     } catch (error) {
       console.debug("passkeys:", error);
-      tell(explain(error, action));
+      tell(explain(error, action, textsOf(form)));
       makeOffer();
     } finally {
       busy = false;
@@ -237,7 +250,7 @@ export function enhanceAdd(button, { go = () => location.reload() } = {}) {
       if (url.includes("error=")) location.assign(url);
       else go(url);
     } catch (error) {
-      if (message) message.textContent = explain(error, "register");
+      if (message) message.textContent = explain(error, "register", textsOf(button));
       if (message) message.hidden = false;
     }
   });

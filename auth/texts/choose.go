@@ -9,7 +9,11 @@ import (
 )
 
 // All returns the shipped texts, English first.
-func All() []Texts { return []Texts{English()} }
+func All() []Texts {
+	return []Texts{
+		English(), German(), French(), Spanish(), Portuguese(), Italian(), Dutch(), Japanese(), Chinese(), Arabic(),
+	}
+}
 
 // maxAccepted is the length in bytes of the longest Accept-Language header that
 // is read. That of a browser has about a hundred.

@@ -25,7 +25,6 @@ type fix struct {
 // fixes are applied to each step before it is replayed, in this order.
 var fixes = []fix{
 	{"The error page links to the sign-in page", fixSignInLink},
-	{"Pages load nothing from other sites", fixPictures},
 	{"The query does not reach the page", fixPageOverrides},
 	{"The session callback gets every update", fixUpdateToSessionCallback},
 	{"The token is stored before the mail is sent", fixMailOrder},
@@ -45,8 +44,6 @@ var fixes = []fix{
 	{"Without an adapter a person has the same ID at each sign-in", fixStableSubject},
 	{"A session that can't be read has not ended", fixUnreadSession},
 	{"A page with a CSRF token is not stored", fixUnstoredToken},
-	{"Inputs of the sign-in page", fixLabelAttribute},
-	{"Inputs of the sign-in page", fixFocus},
 	{"An error is logged once, by its type", fixLoggedOnce},
 	{"A missing secret is called MissingSecretError", fixMissingSecret},
 	{"An account names its owner", fixAccountOwner},
@@ -133,18 +130,6 @@ func fixSignInLink(r *replay, s *step) bool {
 		}
 	}
 	return changed
-}
-
-func fixPictures(_ *replay, s *step) bool {
-	all := items(s.Response.Body["images"])
-	kept := slices.DeleteFunc(slices.Clone(all), func(i any) bool {
-		return strings.HasPrefix(text(object(i), "src"), "https://authjs.dev/")
-	})
-	if len(kept) == len(all) {
-		return false
-	}
-	s.Response.Body["images"] = kept
-	return true
 }
 
 func fixMailOrder(_ *replay, s *step) bool {
@@ -594,45 +579,6 @@ func fixUnstoredToken(_ *replay, s *step) bool {
 		}
 	}
 	return false
-}
-
-// eachInput calls f with the inputs of each form of a recorded page, in order.
-func eachInput(s *step, f func(form, input map[string]any) bool) bool {
-	changed := false
-	for _, form := range items(s.Response.Body["forms"]) {
-		for _, input := range items(object(form)["inputs"]) {
-			changed = f(object(form), object(input)) || changed
-		}
-	}
-	return changed
-}
-
-func fixLabelAttribute(_ *replay, s *step) bool {
-	return eachInput(s, func(_, input map[string]any) bool {
-		_, has := input["label"]
-		delete(input, "label")
-		return has
-	})
-}
-
-func fixFocus(_ *replay, s *step) bool {
-	focused := false
-	return eachInput(s, func(_, input map[string]any) bool {
-		if input["type"] == "hidden" {
-			return false
-		}
-		_, had := input["autofocus"]
-		delete(input, "autofocus")
-		if !focused {
-			input["autofocus"] = ""
-		}
-		changed := had == focused
-		focused = true
-		if input["type"] == "email" && input["autocomplete"] == nil {
-			input["autocomplete"], changed = "email", true
-		}
-		return changed
-	})
 }
 
 func fixMissingSecret(_ *replay, s *step) bool {

@@ -1,19 +1,25 @@
 package golden_test
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 )
 
-// page reads an HTML body as a browser does, and returns it in the form of the
-// recording: title, error text, forms with their inputs and buttons, links and
-// images.
+// ownPages is the entry about texts and looks of the pages, which are not
+// compared.
+const ownPages = "The pages have texts and a look of their own"
+
+// page reads an HTML body as a browser does, and returns what a client may rely
+// on: what the forms post and where, the links, whether an error is shown, and the
+// class of the colour scheme.
 func page(body string) (map[string]any, error) {
 	d := xml.NewDecoder(strings.NewReader(body))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
-	p := pageReader{forms: []any{}, links: []any{}, images: []any{}, text: []any{}, headings: []any{}}
+	var p pageReader
 	for {
 		token, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
@@ -26,23 +32,19 @@ func page(body string) (map[string]any, error) {
 		case xml.StartElement:
 			p.open(strings.ToLower(t.Name.Local), attributes(t))
 		case xml.EndElement:
-			p.close(strings.ToLower(t.Name.Local))
-		case xml.CharData:
-			p.add(string(t))
+			if strings.EqualFold(t.Name.Local, "form") {
+				p.form = nil
+			}
 		}
 	}
 }
 
 type pageReader struct {
-	title, errorText, bodyClass string
-	forms, links, images        []any
-	text, headings              []any
-	form                        map[string]any // the open form
-	element                     map[string]any // the open link or button, whose text is collected
-	elementName                 string
-	inTitle, inError            bool
-	inHeading, inLabel          bool
-	hidden                      int // nesting depth inside style and script
+	bodyClass    string
+	signIn       bool
+	failed       bool
+	forms, links []any
+	form         map[string]any // the open form
 }
 
 func attributes(e xml.StartElement) map[string]any {
@@ -57,45 +59,6 @@ func attributes(e xml.StartElement) map[string]any {
 	return m
 }
 
-func (p *pageReader) open(name string, a map[string]any) {
-	class, _ := a["class"].(string)
-	switch name {
-	case "title":
-		p.inTitle = true
-	case "style", "script":
-		p.hidden++
-	case "form":
-		method, _ := a["method"].(string)
-		p.form = map[string]any{"action": a["action"], "method": strings.ToUpper(method), "labels": []any{}, "inputs": []any{}, "buttons": []any{}}
-		p.forms = append(p.forms, p.form)
-	case "input":
-		if p.form != nil {
-			p.form["inputs"] = append(p.form["inputs"].([]any), a)
-		}
-	case "body":
-		p.bodyClass = class
-	case "h1", "h2":
-		p.inHeading = true
-	case "label":
-		p.inLabel = true
-	case "button":
-		p.element, p.elementName = pick(a, "id", "type"), name
-		p.element["text"] = ""
-		if p.form != nil {
-			p.form["buttons"] = append(p.form["buttons"].([]any), p.element)
-		}
-	case "a":
-		p.element, p.elementName = pick(a, "class", "href"), name
-		p.links = append(p.links, p.element)
-		p.element["text"] = ""
-	case "img":
-		p.images = append(p.images, pick(a, "src", "alt"))
-	}
-	if class == "error" && p.title == "Sign In" { // on the error page this class covers the whole page
-		p.inError = true
-	}
-}
-
 // pick returns only the named attributes.
 func pick(a map[string]any, names ...string) map[string]any {
 	kept := map[string]any{}
@@ -107,68 +70,55 @@ func pick(a map[string]any, names ...string) map[string]any {
 	return kept
 }
 
-func (p *pageReader) close(name string) {
+func (p *pageReader) open(name string, a map[string]any) {
+	_, hidden := a["hidden"]
+	p.signIn = p.signIn || a["class"] == "signin" // on the error page the class error is for the whole page
+	p.failed = p.failed || a["role"] == "alert" && !hidden || a["role"] == nil && a["class"] == "error" && p.signIn
 	switch name {
-	case "title":
-		p.inTitle = false
-	case "style", "script":
-		p.hidden--
-	case "h1", "h2":
-		p.inHeading = false
-	case "label":
-		p.inLabel = false
 	case "form":
-		p.form = nil
-	case p.elementName:
-		p.element, p.elementName = nil, ""
-	case "p":
-		p.inError = false
-	}
-}
-
-func (p *pageReader) add(s string) {
-	s = strings.Join(strings.Fields(s), " ")
-	switch {
-	case s == "" || p.hidden > 0:
-		return
-	case p.inTitle:
-		p.title = s
-		return
-	}
-	p.text = append(p.text, s)
-	switch {
-	case p.inHeading:
-		p.headings = append(p.headings, s)
-	case p.inLabel && p.form != nil:
-		p.form["labels"] = append(p.form["labels"].([]any), s)
-	case p.inError:
-		p.errorText = strings.TrimSpace(p.errorText + " " + s)
-	case p.element != nil:
-		text, _ := p.element["text"].(string)
-		p.element["text"] = strings.TrimSpace(text + " " + s)
+		p.form = map[string]any{"action": a["action"], "method": a["method"], "inputs": []any{}}
+		p.forms = append(p.forms, p.form)
+	case "input":
+		if p.form != nil {
+			p.form["inputs"] = append(items(p.form["inputs"]), a)
+		}
+	case "button":
+		if to := text(a, "formaction"); to != "" && p.form != nil { // another form with the same inputs
+			p.forms = append(p.forms, map[string]any{"action": to, "method": p.form["method"], "inputs": p.form["inputs"]})
+		}
+	case "body":
+		p.bodyClass = text(a, "class")
+	case "a":
+		p.links = append(p.links, a)
 	}
 }
 
 func (p *pageReader) summary() map[string]any {
-	m := map[string]any{
-		"title": p.title, "forms": p.forms, "links": p.links, "images": p.images, "text": p.text, "headings": p.headings, "bodyClass": p.bodyClass,
-	}
-	setText(m, "errorText", p.errorText)
-	return m
+	return comparedPage(map[string]any{"forms": p.forms, "links": p.links, "bodyClass": p.bodyClass}, p.failed)
 }
 
-// recordedPage returns a recorded page in the same form. The recording leaves
-// out empty lists. Our style sheet replaces the inline styles of Auth.js.
-func recordedPage(body map[string]any) map[string]any {
-	m := map[string]any{"title": body["title"], "bodyClass": body["bodyClass"]}
-	for _, name := range []string{"forms", "links", "images", "text", "headings"} {
-		m[name] = body[name]
-		if body[name] == nil {
-			m[name] = []any{}
+// comparedPage returns what is compared of a page.
+func comparedPage(p map[string]any, failed bool) map[string]any {
+	forms, links := []any{}, []any{}
+	for _, f := range items(p["forms"]) {
+		form, fields := object(f), map[string]any{}
+		for _, i := range items(form["inputs"]) {
+			input := object(i)
+			if fields[text(input, "name")] = "typed"; input["type"] == "hidden" {
+				fields[text(input, "name")] = text(input, "value")
+			}
 		}
+		action := text(form, "action")
+		forms = append(forms, map[string]any{"action": action, "method": strings.ToUpper(text(form, "method")), "fields": fields})
 	}
-	if s, ok := body["errorText"]; ok {
-		m["errorText"] = s
+	slices.SortFunc(forms, func(a, b any) int { return cmp.Compare(text(object(a), "action"), text(object(b), "action")) })
+	for _, l := range items(p["links"]) {
+		links = append(links, object(l)["href"])
 	}
-	return m
+	return map[string]any{"forms": forms, "links": links, "failed": failed, "bodyClass": p["bodyClass"]}
+}
+
+// recordedPage returns what is compared of a recorded page.
+func recordedPage(body map[string]any) map[string]any {
+	return comparedPage(body, body["errorText"] != nil)
 }

@@ -490,6 +490,8 @@ func (r *replay) compareResponse(s *step, resp *response) error {
 		case ok, name == "Set-Cookie":
 		case name == "Content-Security-Policy":
 			r.applied["Pages load nothing from other sites"] = true
+		case name == "Vary":
+			r.applied[ownPages] = true
 		default:
 			r.check("header "+strings.ToLower(name), nil, resp.Header.Get(name))
 		}
@@ -538,6 +540,7 @@ func (r *replay) compareBody(want map[string]any, resp *response) error {
 		if err != nil {
 			return fmt.Errorf("HTML: %w", err)
 		}
+		r.applied[ownPages] = true
 		r.check("page", recordedPage(want), shown)
 	default:
 		return fmt.Errorf("unknown body %v", want["type"])

@@ -14,9 +14,9 @@ type HeldAddress struct {
 	// it.
 	Passkey   bool
 	SignInURL string
-	// Credentials are other ways on the page SignInURL, such as a password.
-	// OtherWays says that there may be ways without a name.
-	Credentials []string
+	// Credentials are other ways on the page SignInURL. OtherWays says that there
+	// may be ways without a name.
+	Credentials []Credentials
 	OtherWays   bool
 	// Others are the names of the user's ways that the site no longer offers.
 	Others []string
@@ -27,6 +27,25 @@ type HeldAddress struct {
 	AfreshURL   string
 	CSRFToken   string
 	CallbackURL string
+}
+
+// Credentials is a form on the sign-in page. Name is empty if it has the name
+// that such a form has by default.
+type Credentials struct {
+	Name     string
+	Password bool
+}
+
+// SignInWith is the text of the button that leads to a form.
+func (p HeldAddress) SignInWith(c Credentials) string {
+	t := &p.Look.T.HeldAddress
+	switch {
+	case !c.Password:
+		return say(p.Look.T.Common.SignInWith, "provider", c.Name)
+	case c.Name == "":
+		return t.WithPassword
+	}
+	return say(t.WithPasswordOf, "provider", c.Name)
 }
 
 // ConfirmLink is the page that asks whether to use the link of a mail.

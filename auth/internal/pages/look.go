@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -8,14 +9,21 @@ import (
 	"html/template"
 	"maps"
 	"math"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // Theme is the part of the configuration that sets the look.
 type Theme struct {
+	// Name is the name of the site; the host is shown if it is empty. Origin is that
+	// of the site, if it is fixed.
+	Name, Origin string
 	// ColorScheme is auto, light or dark.
 	ColorScheme string
 	Logo        string
@@ -23,7 +31,15 @@ type Theme struct {
 	ButtonText  string
 }
 
-// Look is the style of all pages of one configuration. It is made once.
+// Looks is the look of the pages of one configuration, in all its languages. It
+// is made once.
+type Looks struct {
+	look      Look   // without language and site
+	name      string // of the site, if it is the same for every request
+	languages Languages
+}
+
+// Look is the look of the page that answers one request.
 type Look struct {
 	// Scheme is auto, light or dark.
 	Scheme string
@@ -31,9 +47,29 @@ type Look struct {
 	Logo string
 	// Style is the style sheet.
 	Style template.HTML
+	// Site is the name of the site.
+	Site string
+	// T has the sentences. Direction is ltr or rtl.
+	T         *texts.Texts
+	Direction string
 
 	classes map[string]string // of the buttons, by provider ID
 	policy  string
+	caching Caching
+}
+
+// For returns the look of the page that answers a request.
+func (l *Looks) For(r *http.Request) *Look {
+	look := l.look
+	if look.Site = l.name; look.Site == "" {
+		look.Site = host(wire.RequestOrigin(r))
+	}
+	look.T, look.caching = l.languages.of(r)
+	look.Direction = "ltr"
+	if look.T.RightToLeft() {
+		look.Direction = "rtl"
+	}
+	return &look
 }
 
 //go:embed style.css
@@ -46,10 +82,10 @@ type Brand struct {
 	Text string
 }
 
-// NewLook makes the look of a theme, with the brands of providers by their IDs.
+// NewLooks makes the looks of a theme, with the brands of providers by their IDs.
 // It leaves out texts that are not CSS colours; see Color.
-func NewLook(theme Theme, brands map[string]Brand) *Look {
-	l := &Look{Scheme: theme.ColorScheme, Logo: theme.Logo, classes: map[string]string{}}
+func NewLooks(theme Theme, brands map[string]Brand, languages Languages) *Looks {
+	l := Look{Scheme: theme.ColorScheme, Logo: theme.Logo, classes: map[string]string{}}
 	if l.Scheme != "light" && l.Scheme != "dark" {
 		l.Scheme = "auto"
 	}
@@ -85,7 +121,7 @@ func NewLook(theme Theme, brands map[string]Brand) *Look {
 		// Browsers apply form-action to that redirect too.
 		"form-action 'self' https: http://localhost:* http://127.0.0.1:*; " +
 		"img-src 'self' https: data:; base-uri 'none'; frame-ancestors 'none'"
-	return l
+	return &Looks{l, cmp.Or(theme.Name, host(theme.Origin)), languages}
 }
 
 var color = regexp.MustCompile(`^(#[0-9a-fA-F]{3,4}|#[0-9a-fA-F]{6}|#[0-9a-fA-F]{8}|[a-zA-Z]{3,32}|(rgb|rgba|hsl|hsla|hwb|lab|lch|oklab|oklch)\([0-9a-z.,%/ +-]{1,64}\))$`)

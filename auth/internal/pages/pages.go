@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // Rendered is a rendered page.
@@ -21,6 +23,8 @@ type Rendered struct {
 	HTML []byte
 	// ContentSecurityPolicy is the policy that the page needs.
 	ContentSecurityPolicy string
+	// Caching says what the language of the page depends on.
+	Caching Caching
 }
 
 // SignIn is the page on which a person chooses how to sign in.
@@ -125,6 +129,54 @@ func (p Error) Unfinished() bool {
 	return false
 }
 
+// Offers reports whether the page leads to the sign-in page.
+func (p Error) Offers() bool {
+	return p.Unfinished() || p.Type == "AccessDenied" || p.Type == "AdapterError"
+}
+
+// ShowsSite reports whether the page leads to the home page.
+func (p Error) ShowsSite() bool { return p.Person != "" || !p.Offers() && p.Type != "Configuration" }
+
+// Title says what failed.
+func (p Error) Title() string {
+	t := &p.Look.T.Failure
+	switch {
+	case p.Type == "Configuration":
+		return t.ServerTitle
+	case p.Type == "AccessDenied":
+		return t.DeniedTitle
+	case p.Type == "AdapterError":
+		return t.StoreTitle
+	case p.Unfinished():
+		return t.NotFinished
+	}
+	return t.Title
+}
+
+// Text says what happened, if that is known.
+func (p Error) Text() string {
+	t := &p.Look.T.Failure
+	switch p.Type {
+	case "Configuration":
+		return t.Server
+	case "AccessDenied":
+		return t.Denied
+	case "AdapterError":
+		return t.Store
+	case "Verification":
+		return t.LinkInvalid
+	case "ProviderUnavailable":
+		return t.Unavailable
+	case "WebAuthnVerificationError":
+		return p.PasskeyAdvice()
+	case "InvalidProvider", "UnknownAction":
+		return t.NoAddress
+	case "InvalidCheck", "CallbackRouteError":
+		return t.TooLate
+	}
+	return ""
+}
+
 // Status returns the HTTP status of the page.
 func (p Error) Status() int {
 	switch p.Type {
@@ -143,19 +195,20 @@ func (p Error) Status() int {
 // PasskeyAdvice says what to do after a WebAuthnVerificationError. The texts do
 // not reveal whether a user exists.
 func (p Error) PasskeyAdvice() string {
+	t := &p.Look.T.Passkeys.Errors
 	switch p.Code {
 	case "expired":
-		return "The request took too long, or was answered already. Please try again."
+		return t.Expired
 	case "unknown":
-		return "This passkey is not known here. Remove it from your device, and sign in with another one or in another way."
+		return t.Unknown
 	case "user-changed":
-		return "You were signed in or out in the meantime. Please try again."
+		return t.UserChanged
 	case "cloned":
-		return "This passkey may have been copied, so it was refused. Sign in another way and replace it."
+		return t.Cloned
 	case "unreadable":
-		return "The answer of the browser could not be read. Please try again, or use another browser."
+		return t.BadAnswer
 	default:
-		return "This passkey was not accepted. Please try again, or sign in another way."
+		return t.Refused
 	}
 }
 
@@ -188,46 +241,55 @@ func (p Error) Render() Rendered { return render(p.Look, "error.html", p) }
 // Message returns the text about an earlier failure, or "". The texts do not
 // reveal whether an account exists.
 func (p SignIn) Message() string {
+	t := &p.Look.T.SignIn.Errors
 	if p.Clash {
-		return "This browser had sessions of two people at once, so nobody was signed in. Both sessions are over now. Please sign in again."
+		return t.TwoPeople
 	}
 	switch p.Error {
 	case "":
 		return ""
 	case "Signin", "OAuthSignin", "OAuthCallbackError", "OAuthCreateAccount", "EmailCreateAccount", "Callback":
-		return "Try signing in with a different account."
+		return t.OtherAccount
 	case "OAuthAccountNotLinked":
-		return "To confirm your identity, sign in with the same account you used originally."
+		return t.NotLinked
 	case "EmailSignin":
-		return "The e-mail could not be sent."
+		return t.MailNotSent
 	case "EmailSignInError":
-		return "The e-mail could not be sent. Check the address, and try again. If the address is right, no mail can be sent at the moment."
+		return t.AddressRefused
 	case "ProviderUnavailable":
-		return "This way to sign in can’t be reached at the moment. Please try again, or sign in another way."
+		return t.Unavailable
 	case "MissingCSRF":
-		return "Nothing was done: the form did not come from this browser, or was open for too long. " + signedInAs(p.Person) + " Please try again."
+		return t.NoForm
 	case "CredentialsSignin":
-		return "Sign in failed. Check the details you provided are correct."
+		return t.Credentials
 	case "SessionRequired":
-		return "Please sign in to access this page."
+		return t.SessionRequired
 	default:
 		if p.Error == "AccountNotLinked" && p.PasskeyScript {
-			return "Sign in the way you did before. Once you are signed in, you can add a passkey."
+			return t.PasskeyNotLinked
 		}
-		return "Unable to sign in."
+		return t.Unknown
 	}
 }
 
 // signedInAs says who is signed in.
-func signedInAs(person string) string {
+func (l *Look) signedInAs(person string) string {
 	if person == "" {
-		return "You are not signed in."
+		return l.T.Common.NotSignedIn
 	}
-	return "You are signed in as " + person + "."
+	return say(l.T.Common.SignedInAs, "person", person)
 }
 
 // SignedInAs says who is signed in.
-func (p Error) SignedInAs() string { return signedInAs(p.Person) }
+func (p Error) SignedInAs() string { return p.Look.signedInAs(p.Person) }
+
+// SignedInAs says who is signed in, if a form did not come from this browser.
+func (p SignIn) SignedInAs() string {
+	if p.Error != "MissingCSRF" || p.Clash {
+		return ""
+	}
+	return p.Look.signedInAs(p.Person)
+}
 
 // Entry is a provider as the template shows it.
 type Entry struct {
@@ -307,12 +369,35 @@ func picture(source string) any {
 //go:embed templates/*.html
 var files embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"attribute": attribute, "host": host, "picture": picture}).ParseFS(files, "templates/*.html"))
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"attribute": attribute, "host": host, "picture": picture, "say": say, "stress": Stress,
+}).ParseFS(files, "templates/*.html"))
+
+// say fills values into a sentence: name, value, name, value, and so on.
+func say(sentence string, pairs ...string) string { return texts.Fill(sentence, valuesOf(pairs)) }
+
+// Stress does what say does, and stresses the values. A value keeps its own
+// direction of writing.
+func Stress(sentence string, pairs ...string) template.HTML {
+	values := valuesOf(pairs)
+	for name, value := range values {
+		values[name] = `<strong dir="auto">` + template.HTMLEscapeString(value) + "</strong>"
+	}
+	return template.HTML(texts.Fill(template.HTMLEscapeString(sentence), values)) // all parts are escaped
+}
+
+func valuesOf(pairs []string) map[string]string {
+	values := map[string]string{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	return values
+}
 
 func render(look *Look, name string, data any) Rendered {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
 		panic(err) // the templates take every value of the types above
 	}
-	return Rendered{HTML: b.Bytes(), ContentSecurityPolicy: look.policy}
+	return Rendered{HTML: b.Bytes(), ContentSecurityPolicy: look.policy, Caching: look.caching}
 }

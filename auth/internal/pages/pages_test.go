@@ -3,6 +3,8 @@ package pages
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,21 +12,27 @@ import (
 
 const markup = `"><script>alert(1)</script><img src=x onerror=alert(1)>'` + "`{{.}}"
 
-func plainLook() *Look { return NewLook(Theme{}, nil) }
+func plainLook() *Look { return newLook(Theme{}, nil) }
+
+// newLook is the look of a page in English.
+func newLook(theme Theme, brands map[string]Brand) *Look {
+	languages, err := NewLanguages(nil, nil)
+	if err != nil {
+		panic(err)
+	}
+	return NewLooks(theme, brands, languages).For(httptest.NewRequest(http.MethodGet, "https://app.example.com/", nil))
+}
 
 // every returns each page, with s as every value that comes from a request or
 // the configuration.
 func every(s string) map[string]Rendered {
-	look := NewLook(Theme{ColorScheme: s, Logo: s, BrandColor: s, ButtonText: s}, map[string]Brand{s: {s, s}})
-	fields := []Field{{Name: s, Label: s, Type: s, Placeholder: s, Attributes: map[string]string{s: s, "title": s, "onfocus": s, "formaction": s}}}
+	return everyIn(newLook(Theme{Name: s, ColorScheme: s, Logo: s, BrandColor: s, ButtonText: s}, map[string]Brand{s: {s, s}}), s)
+}
+
+func everyIn(look *Look, s string) map[string]Rendered {
 	return map[string]Rendered{
 		"signin": SignIn{
-			Look: look, CSRFToken: s, CallbackURL: s, Error: s, Email: s, Providers: []Provider{
-				{ID: s, Name: s, Type: "oauth", Action: s, Logo: s},
-				{ID: s, Name: s, Type: "email", Action: s},
-				{ID: s, Name: s, Type: "credentials", Action: s, Fields: fields},
-				{ID: s, Name: s, Type: "webauthn", Action: s, Fields: fields},
-			},
+			Look: look, CSRFToken: s, CallbackURL: s, Error: s, Email: s, Providers: everyKind(s),
 		}.Render(),
 		"signout":        SignOut{Look: look, Action: s, CSRFToken: s}.Render(),
 		"verify-request": VerifyRequest{Look: look, SiteURL: s}.Render(),
@@ -39,6 +47,17 @@ func every(s string) map[string]Rendered {
 		"confirm link":  ConfirmLink{Look: look, Email: s, SiteURL: s, Action: s, CSRFToken: s, Fields: []Posted{{Name: s, Value: s}}}.Render(),
 		"hop":           withoutScript(Hop{Look: look, Action: s, Fields: []Posted{{Name: s, Value: s}}}.Render()),
 		"access denied": Error{Look: look, Type: "AccessDenied", SiteURL: s, SignInURL: s}.Render(),
+	}
+}
+
+// everyKind returns a provider of each kind, with s as every value.
+func everyKind(s string) []Provider {
+	fields := []Field{{Name: s, Label: s, Type: s, Placeholder: s, Attributes: map[string]string{s: s, "title": s, "onfocus": s, "formaction": s}}}
+	return []Provider{
+		{ID: s, Name: s, Type: "oauth", Action: s, Logo: s},
+		{ID: s, Name: s, Type: "email", Action: s},
+		{ID: s, Name: s, Type: "credentials", Action: s, Fields: fields},
+		{ID: s, Name: s, Type: "webauthn", Action: s, Fields: fields},
 	}
 }
 
@@ -87,7 +106,7 @@ func TestScriptURLsAreRefused(t *testing.T) {
 }
 
 func TestPolicyAllowsTheStyleAndNothingInline(t *testing.T) {
-	look := NewLook(Theme{BrandColor: "#ff0000", ButtonText: "navy"}, map[string]Brand{
+	look := newLook(Theme{BrandColor: "#ff0000", ButtonText: "navy"}, map[string]Brand{
 		"github": {Color: "#24292f"}, "google": {Color: "#fff"}, "bad": {Color: "red;}*{"}, "zoom": {Color: "#24292f", Text: "silver"}, "evil": {Color: "#24292f", Text: "red;}*{"},
 	})
 	page := SignIn{Look: look, Providers: []Provider{{ID: "github", Name: "GitHub", Type: "oauth", Action: "/auth/signin/github"}}}.Render()
@@ -127,7 +146,7 @@ func TestButtonsAreReadable(t *testing.T) {
 
 func TestLogosAsDataURIs(t *testing.T) {
 	const logo = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
-	look := NewLook(Theme{Logo: logo}, nil)
+	look := newLook(Theme{Logo: logo}, nil)
 	html := string(SignIn{Look: look, Providers: []Provider{{ID: "a", Type: "oauth", Logo: logo}, {ID: "b", Type: "oauth", Logo: "data:text/html,x"}}}.Render().HTML)
 	if got := strings.Count(html, `src="`+logo+`"`); got != 2 {
 		t.Errorf("%d logos are shown, want 2\n%s", got, html)
@@ -188,7 +207,7 @@ func TestErrorPages(t *testing.T) {
 	}{
 		"":              {200, "<h1>Error</h1>", "https://app.example.com"},
 		"constructor":   {200, "<h1>Error</h1>", "https://app.example.com"},
-		"Configuration": {500, "Check the server logs", ""},
+		"Configuration": {500, "There is a problem with this site", ""},
 		"AccessDenied":  {403, "You do not have permission to sign in.", "https://app.example.com/auth/signin"},
 		"Verification":  {403, "The sign in link is no longer valid.", "https://app.example.com/auth/signin"},
 	} {

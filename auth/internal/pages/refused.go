@@ -1,8 +1,10 @@
 package pages
 
 import (
-	"cmp"
 	"net/http"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // Refused is the page for a request that was refused with a status.
@@ -11,27 +13,66 @@ type Refused struct {
 	Status int
 	// SignInURL is the sign-in page, or empty.
 	SignInURL string
+	// Wait is how long the person has to wait, or zero.
+	Wait time.Duration
 }
 
 // Render renders the page.
 func (p Refused) Render() Rendered { return render(p.Look, "refused.html", p) }
 
-// refusals are the title and the text of a page by its status.
-var refusals = map[int]struct{ title, text string }{
-	http.StatusTooManyRequests: {"Too many attempts", "There were too many attempts. Please try again later."},
-	http.StatusForbidden: {"Not from this site",
-		"The request does not come from a page of this site. Please go back, reload the page, and try again."},
-	http.StatusRequestEntityTooLarge: {"", "What was sent is too large. Please go back, and try again with less."},
-	http.StatusMethodNotAllowed: {"",
-		"This address can be opened, but nothing can be sent to it in this way. Please go back, and try again."},
-	http.StatusInternalServerError: {"Server error",
-		"There is a problem with the server configuration. Check the server logs for more information."},
+// Title says what is wrong.
+func (p Refused) Title() string {
+	t := &p.Look.T.Refused
+	switch p.Status {
+	case http.StatusTooManyRequests:
+		return t.TooManyTitle
+	case http.StatusForbidden:
+		return t.ForeignTitle
+	case http.StatusServiceUnavailable:
+		return p.Look.T.Failure.StoreTitle
+	case http.StatusInternalServerError:
+		return p.Look.T.Failure.ServerTitle
+	}
+	return t.Title
 }
 
-// Title says what is wrong.
-func (p Refused) Title() string { return cmp.Or(refusals[p.Status].title, "Not possible") }
-
 // Text says what happened and what to do.
-func (p Refused) Text() string {
-	return cmp.Or(refusals[p.Status].text, "Nothing can be done with this address. Please go back, and try again.")
+func (p Refused) Text() string { return refusedText(p.Look.T, p.Status) }
+
+// RefusedInEnglish is the text of the page for developers.
+func RefusedInEnglish(status int) string {
+	t := texts.English()
+	return refusedText(&t, status)
+}
+
+func refusedText(all *texts.Texts, status int) string {
+	t := &all.Refused
+	switch status {
+	case http.StatusTooManyRequests:
+		return t.TooMany
+	case http.StatusForbidden:
+		return t.Foreign
+	case http.StatusServiceUnavailable:
+		return t.Busy
+	case http.StatusRequestEntityTooLarge:
+		return t.TooLarge
+	case http.StatusMethodNotAllowed:
+		return t.CannotSend
+	case http.StatusInternalServerError:
+		return all.Failure.Server
+	}
+	return t.Impossible
+}
+
+// Waiting says how long to wait, or "" if that is not known.
+func (p Refused) Waiting() string {
+	wait := p.Wait
+	if wait <= 0 {
+		return ""
+	}
+	unit := time.Second
+	if wait > 2*time.Minute {
+		unit = time.Minute
+	}
+	return p.Look.T.Span(p.Look.T.Refused.Wait, (wait + unit - 1).Truncate(unit))
 }

@@ -3,6 +3,7 @@ package pages
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"html/template"
 
 	"github.com/gatehouse-go/gatehouse/auth/client"
@@ -27,3 +28,16 @@ var (
 	signInScript   = newScript(client.Passkey + "\nfor (const form of document.querySelectorAll(\"form[data-passkey]\")) enhance(form);\n")
 	passkeysScript = newScript(client.Passkey + "\nfor (const button of document.querySelectorAll(\"button[data-passkey-add]\")) enhanceAdd(button);\nforgetRemoved();\n")
 )
+
+// PasskeyTexts are the sentences of the script, as a JSON object.
+func (l *Look) PasskeyTexts() string {
+	t := &l.T.Passkeys.Errors
+	b, err := json.Marshal(map[string]string{
+		"limited": t.TooMany, "notUsed": t.NotUsed, "notCreated": t.NotCreated, "exists": t.Exists, "wrongSite": t.WrongSite,
+		"notSupported": t.NotSupported, "failed": t.Failed,
+	})
+	if err != nil {
+		panic(err) // texts always encode
+	}
+	return string(b)
+}

@@ -29,9 +29,13 @@ func Write(t *texts.Texts, kind Kind, to, site, link string, valid time.Duration
 	var view struct {
 		Lines              []string
 		Link, Button, Lang string
+		Direction          string
 		Colors
 	}
 	view.Link, view.Button, view.Lang, view.Colors = link, button, t.Language, c
+	if view.Direction = "ltr"; t.RightToLeft() {
+		view.Direction = "rtl"
+	}
 	for i, line := range lines[1:] {
 		m.Text += plain(line) + "\n"
 		if i == 0 && link != "" {
@@ -73,7 +77,7 @@ func sentences(t *texts.Texts, kind Kind) (lines []string, button string) {
 }
 
 var mailTemplate = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
-<html lang="{{.Lang}}"><body style="margin:0;padding:24px;background:#f9f9f9;color:#444;` +
+<html lang="{{.Lang}}" dir="{{.Direction}}"><body style="margin:0;padding:24px;background:#f9f9f9;color:#444;` +
 	`font-family:Helvetica,Arial,sans-serif">
 <table role="presentation" width="100%" style="max-width:600px;margin:auto;background:#fff;border-radius:10px">
 {{range $i, $line := .Lines}}<tr><td align="center" style="padding:24px 16px 0;font-size:16px;line-height:22px">` +

@@ -1,0 +1,125 @@
+package auth_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/texts"
+)
+
+// TestPagesInTheLanguageOfTheReader: the header Accept-Language chooses the language
+// of pages and mails, and caches are told.
+func TestPagesInTheLanguageOfTheReader(t *testing.T) {
+	var box outbox
+	h := newHandler(t, auth.Config{Adapter: newStore(), Providers: []auth.Provider{box.provider()}, Theme: auth.Theme{Name: "Example"}})
+	for accepted, want := range map[string]struct{ language, direction string }{
+		"":                               {"en", "ltr"},
+		"de-AT,de;q=0.9,en;q=0.5":        {"de", "ltr"},
+		"ar":                             {"ar", "rtl"},
+		"tlh, fr;q=0.1":                  {"fr", "ltr"},
+		"tlh":                            {"en", "ltr"},
+		strings.Repeat("de;q=0.1,", 500): {"en", "ltr"},
+		"de\";<script>":                  {"en", "ltr"},
+	} {
+		b := newBrowser(t, h)
+		header := http.Header{"Accept-Language": {accepted}}
+		for _, path := range []string{"/auth/signin", "/auth/signout", "/auth/error", "/auth/verify-request", "/auth/nothing"} {
+			r := b.do(http.MethodGet, path, nil, http.Header{"Accept-Language": {accepted}, "Accept": {"text/html"}})
+			if !strings.Contains(r.body, `<html lang="`+want.language+`" dir="`+want.direction+`">`) || r.Header.Get("Vary") != "Accept-Language" {
+				t.Errorf("%.30q, %s: Vary %q, %.60q", accepted, path, r.Header.Get("Vary"), r.body)
+			}
+		}
+		header.Set("Content-Type", "application/x-www-form-urlencoded")
+		b.do(http.MethodPost, "/auth/signin/email", strings.NewReader("email=ada@example.com&csrfToken="+b.csrf()), header)
+		if len(box.mails) == 0 {
+			t.Fatalf("%.30q: no mail", accepted)
+		}
+		mail, err := auth.EmailMessage(box.mails[len(box.mails)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := languageOf(want.language)
+		subject := texts.Fill(l.Mail.SignIn.Subject, map[string]string{"site": "Example"})
+		if mail.Subject != subject || !strings.Contains(mail.HTML, `<html lang="`+want.language+`" dir="`+want.direction+`">`) {
+			t.Errorf("%.30q: the mail is %q, %q", accepted, mail.Subject, mail.HTML)
+		}
+	}
+}
+
+func languageOf(tag string) texts.Texts {
+	for _, l := range texts.All() {
+		if l.Language == tag {
+			return l
+		}
+	}
+	return texts.Texts{}
+}
+
+// TestOwnTexts: a site changes one sentence, adds a language, and chooses the
+// language by itself.
+func TestOwnTexts(t *testing.T) {
+	h := newHandler(t, auth.Config{
+		Texts: []texts.Texts{
+			{Language: "en", SignOut: texts.SignOut{Button: "Log off"}},
+			{Language: "da", SignOut: texts.SignOut{Button: "Log af"}},
+		},
+		Language: func(r *http.Request) string {
+			if r.URL.Query().Has("panic") {
+				panic("no language")
+			}
+			return r.URL.Query().Get("lang")
+		},
+	})
+	for path, want := range map[string]string{
+		"/auth/signout": "Log off", "/auth/signout?lang=da-DK": "Log af", "/auth/signout?lang=en": "Log off", "/auth/signout?lang=xx": "Log af",
+		"/auth/signout?lang=%3Cscript%3E": "Log af", "/auth/signout?panic": "Log af",
+	} {
+		header := http.Header{}
+		if !strings.HasSuffix(path, "signout") {
+			header.Set("Accept-Language", "da")
+		}
+		r := newBrowser(t, h).do(http.MethodGet, path, nil, header)
+		if !strings.Contains(r.body, want) || !strings.Contains(r.body, "Are you sure") || r.Header.Get("Cache-Control") != "private, no-store" {
+			t.Errorf("%s: %v\n%s", path, r.Header, r.body)
+		}
+	}
+}
+
+func TestBadTextsAreRefused(t *testing.T) {
+	for want, c := range map[string]auth.Config{
+		"Config.Texts[0] (): Language is":            {Texts: []texts.Texts{{}}},
+		"SignIn.Title has the value {sight}":         {Texts: []texts.Texts{{Language: "en", SignIn: texts.SignIn{Title: "{sight}"}}}},
+		"Config.Texts[1]: there is another one":      {Texts: []texts.Texts{{Language: "en"}, {Language: "EN"}}},
+		"Config.Theme.Name must be one line of text": {Theme: auth.Theme{Name: "two\r\nlines"}},
+	} {
+		c.Secret, c.URL = []string{secret}, origin
+		if _, err := auth.New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestNoMailHasATextOfItsOwn: every word of a mail is a sentence of the
+// configuration, or a value.
+func TestNoMailHasATextOfItsOwn(t *testing.T) {
+	marked := texts.English()
+	for _, sentence := range marked.Sentences() {
+		*sentence = "⟦" + strings.Join(regexp.MustCompile(`\{\w+\}`).FindAllString(*sentence, -1), " ") + "⟧"
+	}
+	for _, code := range []bool{false, true} {
+		m, err := auth.EmailMessage(auth.VerificationRequest{
+			URL: "https://1.2/", Code: "012345", Provider: auth.Email{Code: code}, Theme: auth.Theme{Name: "7", BrandColor: "#346df1", ButtonText: "#fff"}, Texts: &marked,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m.HTML, "") + m.Subject + strings.ReplaceAll(m.Text, "https://1.2/", "")
+		rest := regexp.MustCompile(`⟦[^⟦⟧]*⟧`).ReplaceAllString(shown, "")
+		if word := regexp.MustCompile(`\pL+`).FindString(rest); word != "" || !strings.Contains(shown, "⟦") {
+			t.Errorf("code %v: the mail has the word %q of its own\n%s", code, word, shown)
+		}
+	}
+}
