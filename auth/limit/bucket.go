@@ -26,7 +26,7 @@ const (
 	byBrowser
 )
 
-// bucket is a Bucket before its key is hashed.
+// bucket is a counts.Bucket before its key is hashed.
 type bucket struct {
 	kind           Kind
 	scope          scope
@@ -41,7 +41,7 @@ const maxBuckets = 4
 // effective returns the rule of the bucket.
 func (b *bucket) effective() Rule {
 	if b.scope == byNetwork {
-		return b.rule.of48()
+		return of48(*b.rule)
 	}
 	return *b.rule
 }

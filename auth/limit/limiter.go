@@ -2,13 +2,13 @@ package limit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/limit/counts"
 )
 
 // Options are the options of New. The zero value is for one process.
@@ -31,17 +31,7 @@ type Options struct {
 }
 
 // Store counts attempts for several processes.
-type Store interface {
-	// Take counts an attempt in each of the buckets, in one step. If one of them
-	// has to wait, it counts nothing and returns the longest of the waits.
-	Take(ctx context.Context, buckets []Bucket) (wait time.Duration, err error)
-}
-
-// Bucket counts attempts by one rule. Key is a hash in base64url.
-type Bucket struct {
-	Key  string
-	Rule Rule
-}
+type Store = counts.Store
 
 // limiter limits attempts to sign in.
 type limiter struct {
@@ -83,23 +73,13 @@ func New(o Options) func(context.Context, auth.Attempt) error {
 			panic(fmt.Sprintf("limit: Options.Rules has the kind %q, which does not exist", k))
 		}
 		for _, r := range []Rule{rules.Client, rules.Account, rules.Both, rules.Known} {
-			if err := r.check(); err != nil {
+			if err := r.Check(); err != nil {
 				panic(fmt.Sprintf("limit: %s: %v", k, err))
 			}
 		}
 		l.rules[k] = &rules
 	}
 	return l.allow
-}
-
-func (r Rule) check() error {
-	switch {
-	case r == Rule{}:
-		return nil
-	case r.Free < 1 || r.Wait <= 0 || r.MaxWait < r.Wait || r.Forget < 8:
-		return errors.New("a rule has at least one free attempt, and positive times with MaxWait not below Wait")
-	}
-	return nil
 }
 
 func (l *limiter) allow(ctx context.Context, a auth.Attempt) error {
@@ -132,9 +112,9 @@ func (l *limiter) takeFromStore(ctx context.Context, buckets []bucket) (wait tim
 	if l.options.Store == nil || len(buckets) == 0 || now < l.storeAgain.Load() {
 		return 0, false
 	}
-	list := make([]Bucket, len(buckets))
+	list := make([]counts.Bucket, len(buckets))
 	for i := range buckets {
-		list[i] = Bucket{Key: buckets[i].key(l.options.Secret), Rule: buckets[i].effective()}
+		list[i] = counts.Bucket{Key: buckets[i].key(l.options.Secret), Rule: buckets[i].effective()}
 	}
 	asked, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()

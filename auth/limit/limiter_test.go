@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/limit"
+	"github.com/gatehouse-go/gatehouse/auth/limit/counts"
 )
 
 type allow = func(context.Context, auth.Attempt) error
@@ -152,7 +153,7 @@ type failing struct {
 	err   error
 }
 
-func (f *failing) Take(context.Context, []limit.Bucket) (time.Duration, error) {
+func (f *failing) Take(context.Context, []counts.Bucket) (time.Duration, error) {
 	f.asked++
 	return 0, f.err
 }
@@ -187,8 +188,9 @@ func TestStoreThatFails(t *testing.T) {
 // TestRulesThatCannotBe: rules without sense are refused at the start.
 func TestRulesThatCannotBe(t *testing.T) {
 	for _, r := range []limit.Rule{
-		{Free: 1}, {Free: 0, Wait: 1, MaxWait: 1, Forget: 100}, {Free: 1, Wait: 2, MaxWait: 1, Forget: 100}, {Free: 1, Wait: -1, MaxWait: 1, Forget: 100},
-		{Free: 1, Wait: 1, MaxWait: 1}, {Free: -1, Wait: 1, MaxWait: 1, Forget: 100},
+		{Free: 1}, {Free: 0, Wait: 1, MaxWait: 1, Forget: time.Second}, {Free: 1, Wait: 2, MaxWait: 1, Forget: time.Second}, {Free: 1, Wait: -1, MaxWait: 1, Forget: time.Second},
+		{Free: 1, Wait: 1, MaxWait: 1}, {Free: 1, Wait: 1, MaxWait: 1, Forget: 1 << 62}, {Free: -1, Wait: 1, MaxWait: 1, Forget: time.Second},
+		{Free: 1, Wait: 1, MaxWait: 1<<63 - 1, Forget: time.Second}, {Free: 1 << 40, Wait: 1, MaxWait: 1, Forget: time.Hour},
 	} {
 		func() {
 			defer func() {

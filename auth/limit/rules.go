@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/limit/counts"
 )
 
 // Kind is what is attempted.
@@ -45,17 +46,8 @@ func kindOf(a *auth.Attempt) (Kind, string) {
 	return Password, a.Identifier
 }
 
-// Rule says when attempts that are counted together may be made. The zero Rule
-// limits nothing.
-type Rule struct {
-	// Free is the number of attempts that need not wait.
-	Free int
-	// Wait is how long the next one has to wait after them. Each attempt doubles
-	// it, up to MaxWait.
-	Wait, MaxWait time.Duration
-	// Forget is the time after which one attempt counts no more.
-	Forget time.Duration
-}
+// Rule says when attempts that are counted together may be made.
+type Rule = counts.Rule
 
 // Rules are the rules for one kind of attempts. An attempt must keep each of them.
 type Rules struct {
@@ -71,63 +63,46 @@ type Rules struct {
 	Known Rule
 }
 
+func rule(free int, wait, maxWait, forget time.Duration) Rule {
+	return Rule{Free: free, Wait: wait, MaxWait: maxWait, Forget: forget}
+}
+
 // Defaults returns the rules that a Limiter has for a kind of attempts.
 func Defaults(k Kind) Rules {
 	switch k {
 	case Mail:
 		return Rules{
-			Client:  Rule{30, 5 * time.Second, 5 * time.Minute, time.Minute},
-			Account: Rule{3, time.Minute, 10 * time.Minute, 10 * time.Minute},
-			Known:   Rule{5, 30 * time.Second, 10 * time.Minute, 10 * time.Minute},
+			Client:  rule(30, 5*time.Second, 5*time.Minute, time.Minute),
+			Account: rule(3, time.Minute, 10*time.Minute, 10*time.Minute),
+			Known:   rule(5, 30*time.Second, 10*time.Minute, 10*time.Minute),
 		}
 	case Code: // the core counts the codes of each mail and address, too
 		return Rules{
-			Client:  Rule{50, time.Second, time.Minute, 10 * time.Second},
-			Account: Rule{20, time.Second, time.Minute, time.Minute},
-			Known:   Rule{10, time.Second, 5 * time.Minute, time.Minute},
+			Client:  rule(50, time.Second, time.Minute, 10*time.Second),
+			Account: rule(20, time.Second, time.Minute, time.Minute),
+			Known:   rule(10, time.Second, 5*time.Minute, time.Minute),
 		}
 	case Passkey:
-		return Rules{Client: Rule{200, time.Second, time.Minute, 2 * time.Second}}
+		return Rules{Client: rule(200, time.Second, time.Minute, 2*time.Second)}
 	case OAuth:
-		return Rules{Client: Rule{100, time.Second, time.Minute, 2 * time.Second}}
+		return Rules{Client: rule(100, time.Second, time.Minute, 2*time.Second)}
 	case SignUp:
 		return Rules{
-			Client:  Rule{20, 5 * time.Second, 5 * time.Minute, time.Minute},
-			Account: Rule{5, 10 * time.Second, 5 * time.Minute, 5 * time.Minute},
+			Client:  rule(20, 5*time.Second, 5*time.Minute, time.Minute),
+			Account: rule(5, 10*time.Second, 5*time.Minute, 5*time.Minute),
 		}
 	}
 	return Rules{
-		Client:  Rule{100, time.Second, time.Minute, 6 * time.Second},
-		Account: Rule{10, time.Second, 5 * time.Minute, 10 * time.Minute},
-		Both:    Rule{5, time.Second, 15 * time.Minute, 15 * time.Minute},
-		Known:   Rule{10, time.Second, 15 * time.Minute, 5 * time.Minute},
+		Client:  rule(100, time.Second, time.Minute, 6*time.Second),
+		Account: rule(10, time.Second, 5*time.Minute, 10*time.Minute),
+		Both:    rule(5, time.Second, 15*time.Minute, 15*time.Minute),
+		Known:   rule(10, time.Second, 15*time.Minute, 5*time.Minute),
 	}
 }
 
-// of48 returns the rule for the network of 48 bits of a client.
-func (r Rule) of48() Rule {
+// of48 returns the rule for the network of 48 bits of a client, from the rule for a
+// client.
+func of48(r Rule) Rule {
 	r.Free, r.Forget = 8*r.Free, r.Forget/8
 	return r
-}
-
-// Most is the number of attempts above which no more are counted: the wait does
-// not grow any more, and would only be remembered for longer.
-func (r Rule) Most() int {
-	n := r.Free + 1
-	for wait := r.Wait; wait < r.MaxWait; wait *= 2 {
-		n++
-	}
-	return n
-}
-
-// waitAfter returns how long the next attempt has to wait after n attempts.
-func (r Rule) waitAfter(n int) time.Duration {
-	if n < r.Free {
-		return 0
-	}
-	wait := r.Wait
-	for ; n > r.Free && wait < r.MaxWait; n-- {
-		wait *= 2
-	}
-	return min(wait, r.MaxWait)
 }

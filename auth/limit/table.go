@@ -101,7 +101,7 @@ func (c *count) add(r Rule, now time.Duration) {
 	}
 	c.forget = r.Forget
 	c.attempts = min(c.attempts+1, r.Most())
-	c.until = now + r.waitAfter(c.attempts)
+	c.until = now + r.WaitAfter(c.attempts)
 }
 
 // isOver reports whether the attempts count no more.

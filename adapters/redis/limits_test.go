@@ -1,0 +1,280 @@
+package redis_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/gatehouse-go/gatehouse/adapters/redis"
+	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/limit"
+)
+
+var secret = rand.Text() + rand.Text()
+
+// limiter is a process that keeps its counts in Redis.
+func limiter(t *testing.T, client goredis.UniversalClient, prefix string, rules limit.Rules, failed func(error)) func(context.Context, auth.Attempt) error {
+	t.Helper()
+	return limit.New(limit.Options{
+		Store: &redis.Limits{Client: client, Prefix: prefix}, Secret: secret, Rules: map[limit.Kind]limit.Rules{limit.Password: rules},
+		StoreFailed: func(_ context.Context, err error) { failed(err) },
+	})
+}
+
+// waitOf returns how long an attempt has to wait, or 0 if it was made.
+func waitOf(t *testing.T, l func(context.Context, auth.Attempt) error, a auth.Attempt) time.Duration {
+	t.Helper()
+	err := l(t.Context(), a)
+	if err == nil {
+		return 0
+	}
+	refused, ok := errors.AsType[*auth.TooManyAttempts](err)
+	if !ok || refused.RetryAfter <= 0 {
+		t.Fatalf("got %v, want an error that says how long to wait", err)
+	}
+	return refused.RetryAfter
+}
+
+func typed(client, account string) auth.Attempt {
+	return auth.Attempt{Type: auth.TypeCredentials, Client: client, Identifier: account}
+}
+
+// TestLimitsHaveTheRulesOfTheProcess makes the same attempts at the same times in
+// Redis and in a process. In Redis time passes because the instants in the keys are
+// moved.
+func TestLimitsHaveTheRulesOfTheProcess(t *testing.T) {
+	rules := limit.Rules{
+		Client:  limit.Rule{Free: 8, Wait: 10 * time.Minute, MaxWait: time.Hour, Forget: 30 * time.Minute},
+		Account: limit.Rule{Free: 4, Wait: 20 * time.Minute, MaxWait: 100 * time.Minute, Forget: time.Hour},
+		Both:    limit.Rule{Free: 2, Wait: 10 * time.Minute, MaxWait: 4 * time.Hour, Forget: 2 * time.Hour},
+	}
+	for _, w := range wirings {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			e := w.env(t)
+			now := time.Now()
+			shared := limiter(t, e.Admin, e.Prefix, rules, func(err error) { t.Errorf("the store failed: %v", err) })
+			alone := limit.New(limit.Options{Rules: map[limit.Kind]limit.Rules{limit.Password: rules}, Clock: func() time.Time { return now }})
+			random := mathrand.New(mathrand.NewPCG(1, 2)) //nolint:gosec // the same attempts in each run
+			made, refused := 0, 0
+			for step := range 400 {
+				if random.IntN(4) == 0 {
+					by := time.Duration(1+random.IntN(30)) * 10 * time.Minute
+					now = now.Add(by)
+					older(t, e.Admin, e.Prefix, by)
+				}
+				a := typed(fmt.Sprintf("192.0.2.%d", random.IntN(3)), fmt.Sprint("user", random.IntN(3)))
+				got, want := waitOf(t, shared, a), waitOf(t, alone, a)
+				if (got == 0) != (want == 0) || got > want || want-got > 5*time.Minute {
+					t.Fatalf("step %d: %+v waits %v, want %v", step, a.Client+" "+a.Identifier, got, want)
+				}
+				if made++; want > 0 {
+					refused++
+				}
+			}
+			if refused < 50 || made-refused < 50 {
+				t.Errorf("%d of %d attempts were refused: the rules are not tried", refused, made)
+			}
+		})
+	}
+}
+
+// older moves the instants in all keys of limits into the past.
+func older(t *testing.T, client goredis.UniversalClient, prefix string, by time.Duration) {
+	t.Helper()
+	for _, key := range keysOf(t, client, "{"+prefix+":limit}:*") {
+		for _, field := range []string{"s", "u"} {
+			if err := client.HIncrBy(t.Context(), key, field, -by.Milliseconds()).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestLimitsTakeOneRoundTrip: an attempt is one round trip, allowed or refused, and is
+// counted once, also of many at one instant.
+func TestLimitsTakeOneRoundTrip(t *testing.T) {
+	rules := limit.Rules{Client: limit.Rule{Free: 1000, Wait: time.Hour, MaxWait: time.Hour, Forget: time.Hour}, Account: hourly(20), Both: hourly(10)}
+	for _, w := range wirings {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			e := w.env(t)
+			h := e.Handle(t, e.Prefix, 4)
+			l := limiter(t, h.Client, e.Prefix, rules, func(err error) { t.Errorf("the store failed: %v", err) })
+			if waitOf(t, l, typed("2001:db8:1:1::/64", "first")) != 0 { // connects, and loads the script
+				t.Fatal("the first attempt is refused")
+			}
+			for i := range 15 {
+				before := h.Proxy.Steps()
+				allowed := waitOf(t, l, typed("2001:db8:1:1::/64", "ada")) == 0
+				if trips := h.Proxy.Steps() - before; trips != 1 || allowed != (i < 10) {
+					t.Errorf("attempt %d took %d round trips, allowed %v", i, trips, allowed)
+				}
+			}
+			var group sync.WaitGroup
+			var allowed atomic.Int32
+			for i := range 60 {
+				group.Go(func() {
+					if l(t.Context(), typed(fmt.Sprintf("192.0.2.%d", i), "eve")) == nil {
+						allowed.Add(1)
+					}
+				})
+			}
+			group.Wait()
+			if allowed.Load() != 20 {
+				t.Errorf("%d of 60 attempts at one instant were allowed, want 20", allowed.Load())
+			}
+		})
+	}
+}
+
+func hourly(free int) limit.Rule {
+	return limit.Rule{Free: free, Wait: time.Hour, MaxWait: time.Hour, Forget: time.Hour}
+}
+
+// TestLimitsWhileRedisIsDown: while Redis is down, the process counts on from what it
+// let through, and asks Redis only now and then. Afterwards Redis counts.
+func TestLimitsWhileRedisIsDown(t *testing.T) {
+	for _, kind := range []fault.Kind{fault.Down, fault.Stall} {
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			t.Parallel()
+			e := standalone.env(t)
+			h := e.Handle(t, e.Prefix, 4)
+			var failures []error
+			l := limiter(t, h.Client, e.Prefix, limit.Rules{Both: hourly(5)}, func(err error) { failures = append(failures, err) })
+			for range 2 {
+				if waitOf(t, l, typed("192.0.2.1", "ada")) != 0 {
+					t.Fatal("an attempt is refused")
+				}
+			}
+			if _, err := h.Proxy.Inject(kind, 1); err != nil {
+				t.Fatal(err)
+			}
+			made := 2
+			for range 40 {
+				if waitOf(t, l, typed("192.0.2.1", "ada")) == 0 {
+					made++
+				}
+			}
+			if made != 5 || len(failures) == 0 {
+				t.Errorf("%d attempts were made, want 5; the failures are %v", made, failures)
+			}
+			asked := h.Proxy.Steps()
+			h.Proxy.Heal()
+			other := limiter(t, h.Client, e.Prefix, limit.Rules{Both: hourly(5)}, func(err error) { t.Errorf("after the outage: %v", err) })
+			made = 0
+			for range 10 {
+				if waitOf(t, other, typed("192.0.2.1", "ada")) == 0 {
+					made++
+				}
+			}
+			if made > 3 || h.Proxy.Steps() == asked { // Redis knows of the two attempts before, and perhaps of one during the outage
+				t.Errorf("after the outage %d attempts were made, want at most 3", made)
+			}
+		})
+	}
+}
+
+// TestLimitsHoldHashes: nobody who reads the keys learns an address or a name, and
+// each key expires.
+func TestLimitsHoldHashes(t *testing.T) {
+	t.Parallel()
+	e := standalone.env(t)
+	l := limiter(t, e.Admin, e.Prefix, limit.Defaults(limit.Password), func(err error) { t.Error(err) })
+	for range 3 {
+		_ = waitOf(t, l, typed("2001:db8:1:1::/64", "ada@example.com"))
+	}
+	keys := keysOf(t, e.Admin, "*"+e.Prefix+"*")
+	if len(keys) != 4 {
+		t.Fatalf("the keys are %q, want one each for the two networks, the account and both", keys)
+	}
+	for _, key := range keys {
+		ttl, err := e.Admin.PTTL(t.Context(), key).Result()
+		fields, err2 := e.Admin.HGetAll(t.Context(), key).Result()
+		if err := errors.Join(err, err2); err != nil || ttl <= 0 || ttl > 24*time.Hour || len(fields) != 3 {
+			t.Errorf("%s expires in %v and has %v, %v", key, ttl, fields, err)
+		}
+		for _, plain := range []string{"2001", "db8", "ada", "example"} {
+			if strings.Contains(strings.TrimPrefix(key, "{"+e.Prefix), plain) {
+				t.Errorf("%s names %s", key, plain)
+			}
+		}
+	}
+}
+
+// TestGuessingAtTwoProcesses guesses over HTTP at two processes in turn, one of which
+// starts again between the guesses. Together they check no more passwords than one.
+func TestGuessingAtTwoProcesses(t *testing.T) {
+	t.Parallel()
+	e := standalone.env(t)
+	var checked atomic.Int32
+	start := func() string { return process(t, e, &checked) }
+	stays := start()
+	refused := 0
+	for i := range 30 {
+		restarted := stays
+		if i%2 == 1 {
+			restarted = start()
+		}
+		if guess(t, restarted, "ada") == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if checked.Load() != 5 || refused != 25 {
+		t.Errorf("%d passwords were checked and %d guesses refused, want 5 and 25", checked.Load(), refused)
+	}
+}
+
+// process starts a process of the site, and returns its URL.
+func process(t *testing.T, e *redistest.Env, checked *atomic.Int32) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	h, err := auth.New(auth.Config{
+		URL: "http://" + server.Listener.Addr().String(), Secret: []string{secret},
+		Providers: []auth.Provider{&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
+			checked.Add(1)
+			return nil, nil
+		}}},
+		Limit: limiter(t, e.Admin, e.Prefix, limit.Rules{Client: hourly(100), Account: hourly(10), Both: hourly(5)}, func(err error) { t.Error(err) }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Config.Handler = h
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// guess posts a wrong password, and returns the status.
+func guess(t *testing.T, site, name string) int {
+	t.Helper()
+	form := url.Values{"username": {name}, "password": {"wrong"}}.Encode()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/auth/callback/credentials", strings.NewReader(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
