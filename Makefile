@@ -24,7 +24,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants mutants-all bench bench-modules bench-large interop interop-tests shims protocol lint demo browser
+.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants mutants-all bench bench-modules bench-large interop interop-tests shims protocol screenshots lint demo browser
 
 ## help: list the targets
 help:
@@ -166,6 +166,11 @@ shims: images
 protocol: images
 	cd adaptertest/internal/mutants && GOWORK=off go test -count=1 -timeout 1h -run ThroughProtocol . -every-through-protocol
 	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v -run ThroughProtocol ./internal/wirings -every-through-protocol
+
+## screenshots: a picture of each built-in page in two widths and both colour schemes, in examples/demo/screenshots; needs Chromium and Node
+screenshots: browser
+	@mkdir -p examples/demo/screenshots
+	cd examples/demo && go test -count=1 -run TestLooks . -screenshots screenshots
 
 ## lint: formatting, vet, golangci-lint and tidy modules
 lint:

@@ -41,6 +41,7 @@ func TestLooks(t *testing.T) {
 	t.Setenv("AUTH_GITHUB_SECRET", "secret")
 	t.Setenv("AUTH_GOOGLE_ID", "id")
 	t.Setenv("AUTH_GOOGLE_SECRET", "secret")
+	script := axeScript(t)
 	demo := serveDemo(t)
 	dressed := serve(t, dressedSite)
 	b := newBrowser(t, true)
@@ -78,11 +79,11 @@ func TestLooks(t *testing.T) {
 					if !strings.HasPrefix(got.Title, page.title) {
 						t.Fatalf("the page is %q, want %q", got.Title, page.title)
 					}
-					for _, problem := range got.Problems {
+					for _, problem := range append(got.Problems, b.axe(script)...) {
 						t.Errorf("%s, %d pixels: %s", scheme, width, problem)
 					}
 					backgrounds[scheme] = got.Background
-					if *screenshots != "" {
+					if *screenshots != "" && width != 390 {
 						file := filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%d.png", page.name, scheme, width))
 						if err := os.WriteFile(file, get(b, chromedp.FullScreenshot(100)), 0o600); err != nil {
 							t.Fatal(err)

@@ -15,6 +15,19 @@ import (
 // the environment variable CI=true it fails instead.
 func Build(t testing.TB, dir string) fs.FS {
 	t.Helper()
+	dir = Install(t, dir)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules", ".bin", "vite"), "build")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the page in %s can't be built: %v\n%s", dir, err, out)
+	}
+	return os.DirFS(filepath.Join(dir, "dist"))
+}
+
+// Install installs the pinned packages of a folder, as Build does, and returns
+// its absolute path.
+func Install(t testing.TB, dir string) string {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("LEFT OUT: -short runs nothing that needs Node")
 	}
@@ -23,22 +36,23 @@ func Build(t testing.TB, dir string) fs.FS {
 		missing = t.Fatalf
 	}
 	if _, err := exec.LookPath("node"); err != nil {
-		missing("NOT PROVED: the page in %s, because node is not in the PATH", dir)
+		missing("NOT PROVED: what needs the packages of %s, because node is not in the PATH", dir)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(name string, args ...string) ([]byte, error) {
-		cmd := exec.CommandContext(t.Context(), name, args...)
-		cmd.Dir = dir
-		return cmd.CombinedOutput()
+	root := dir
+	for filepath.Base(root) != "examples" && filepath.Base(root) != "interop" {
+		root = filepath.Dir(root)
 	}
-	if out, err := run("node", filepath.Join(dir, "..", "..", "interop", "install.mjs"), filepath.Join("..", "examples", filepath.Base(dir))); err != nil {
-		missing("NOT PROVED: the page in %s, because its packages can't be installed: %v\n%s", dir, err, out)
+	interop := filepath.Join(filepath.Dir(root), "interop")
+	relative, err := filepath.Rel(interop, dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if out, err := run(filepath.Join(dir, "node_modules", ".bin", "vite"), "build"); err != nil {
-		t.Fatalf("the page in %s can't be built: %v\n%s", dir, err, out)
+	if out, err := exec.CommandContext(t.Context(), "node", filepath.Join(interop, "install.mjs"), relative).CombinedOutput(); err != nil {
+		missing("NOT PROVED: the packages of %s can't be installed: %v\n%s", dir, err, out)
 	}
-	return os.DirFS(filepath.Join(dir, "dist"))
+	return dir
 }

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/gatehouse-go/gatehouse/examples/internal/frontend"
+)
+
+// axeScript returns axe-core, which looks for what keeps people with disabilities
+// from using a page.
+func axeScript(t *testing.T) string {
+	t.Helper()
+	dir := frontend.Install(t, filepath.Join("..", "..", "interop", "axe"))
+	text, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// axe returns what axe-core finds on the page that the browser shows: each
+// finding with the parts of the page.
+func (b *browser) axe(script string) []string {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[int](script+";0"))
+	return get(b, chromedp.Evaluate[[]string](`axe.run(document, {resultTypes: ["violations"]}).then((found) =>
+		found.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.map((n) => n.html).join(" ")))`, chromedp.EvalAwaitPromise))
+}
