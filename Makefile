@@ -120,7 +120,7 @@ ROUNDS ?= 20
 
 ## stress: use TOKENS (10000) tokens under faults and kill each server ROUNDS (20) times; prints the numbers
 stress: images
-	cd adaptertest/bundled && go test -count=1 -timeout 2h -v ./internal/stress -tokens $(TOKENS) -rounds $(ROUNDS)
+	cd adaptertest/bundled && go test -count=1 -timeout 2h -v ./internal/stress -groups -tokens $(TOKENS) -rounds $(ROUNDS)
 
 ## mutants: the suite against broken adapters, with score and table; MUTANTS has flags of the command, such as "-only NAME"
 mutants:

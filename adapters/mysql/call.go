@@ -128,7 +128,14 @@ func list[T any](ctx context.Context, a *Adapter, op, query string, read func(*s
 
 // read runs statements that read.
 func (a *Adapter) read(ctx context.Context, op string, run func(o on) error) error {
-	return a.call(ctx, op, func() error { return run(a.on(a.db, a.inTx)) })
+	return a.call(ctx, op, func() error {
+		began := time.Now()
+		err := run(a.on(a.db, a.inTx))
+		if a.pool != nil && isNumber(err, noCluster) && a.demotion.left(ctx, a.pool, began) {
+			return fmt.Errorf("%w: %w", errLeft, err)
+		}
+		return err
+	})
 }
 
 // write runs statements that all take effect or none.
@@ -222,7 +229,7 @@ func (a *Adapter) inTransaction(ctx context.Context, conn *sql.Conn, run func(o 
 	switch {
 	case a.pool != nil && ctx.Err() != nil:
 		discard(conn)
-	case a.pool != nil && isNumber(err, optionPrevents, readOnlyTx, readOnlyMode) && a.demotion.left(ctx, a.pool, began):
+	case a.pool != nil && isNumber(err, optionPrevents, readOnlyTx, readOnlyMode, noCluster) && a.demotion.left(ctx, a.pool, began):
 		discard(conn)
 		return fmt.Errorf("%w: %w", errLeft, err)
 	default:
@@ -231,7 +238,7 @@ func (a *Adapter) inTransaction(ctx context.Context, conn *sql.Conn, run func(o 
 	return err
 }
 
-// errLeft means that a connection was left, because it refuses writes.
+// errLeft means that a connection was left, because its server refuses writes, or everything.
 var errLeft = errors.New("the connection was closed")
 
 // rollBackTime is the time that the server has to undo a transaction.

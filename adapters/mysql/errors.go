@@ -22,6 +22,7 @@ const (
 	duplicateKeyName   = 1061
 	duplicateEntry     = 1062
 	accessDeniedDB     = 1044
+	noCluster          = 1047 // the node of a Galera cluster is not part of it
 	columnAccessDenied = 1143
 	columnCount        = 1136
 	noSuchTable        = 1146
@@ -49,7 +50,7 @@ var reasons = map[uint16]string{
 	1153: "a value is longer than max_allowed_packet", 1021: "the disk is full",
 	optionPrevents: "the server is read-only", readOnlyTx: "the transaction is read-only",
 	readOnlyMode: "the server is read-only",
-	1047:         "the node is not part of a cluster", 1317: "the statement was interrupted",
+	noCluster:    "the node is not part of a cluster", 1317: "the statement was interrupted",
 	1969: "the statement took longer than max_statement_time",
 	3024: "the statement took longer than max_execution_time", 1644: "a trigger of the site refused the record",
 	1364: "a column of the site has no default",

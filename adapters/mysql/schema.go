@@ -15,7 +15,8 @@ import (
 // EnsureSchema is refused, and so it is on a connection that is in a transaction. [CAP-03]
 //
 // An index is added while the site writes (ALGORITHM=INPLACE, LOCK=NONE), and waits a
-// second for its metadata lock, some times. If EnsureSchema cannot bring the tables to the
+// second for its metadata lock, some times. A Galera cluster can't do that: there the error
+// has the statement. If EnsureSchema cannot bring the tables to the
 // schema, it changes nothing and the error says what to do.
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	const op = "ensure schema"
@@ -34,8 +35,12 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	if isNumber(err, accessDeniedDB, tableAccessDenied) || a.inTx || ctx.Err() != nil {
 		return failed(ctx, op, err)
 	}
-	if err := a.alone(ctx); err != nil {
-		return failed(ctx, op, err)
+	alone := a.alone(ctx)
+	if err != nil && isNumber(alone, accessDeniedDB, tableAccessDenied) { // so this process can't be the one that changes them
+		alone = err
+	}
+	if alone != nil {
+		return failed(ctx, op, alone)
 	}
 	a.ready.Store(true)
 	return nil
@@ -112,6 +117,9 @@ func (a *Adapter) migrate(ctx context.Context, o on, held *lease) error {
 	if err != nil {
 		return err
 	}
+	if err := compared.totalOrder(); err != nil {
+		return err
+	}
 	for _, statement := range compared.changes {
 		still, err := held.take(ctx, o)
 		if err == nil && !still {
@@ -128,6 +136,21 @@ func (a *Adapter) migrate(ctx context.Context, o on, held *lease) error {
 		err = compared.err()
 	}
 	return err
+}
+
+// totalOrder refuses changes of existing tables on a Galera cluster, which has no online form.
+func (c *comparison) totalOrder() error {
+	var changes []string
+	for _, statement := range c.changes {
+		if c.galera && strings.HasPrefix(statement, "ALTER TABLE") {
+			changes = append(changes, statement)
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return fmt.Errorf("on a Galera cluster all writes of all nodes wait while a table is changed: run it when nobody writes, "+
+		"or with wsrep_OSU_method=RSU on each node in turn: %s", strings.Join(changes, "; "))
 }
 
 // outside returns a connection that is in no transaction.

@@ -17,6 +17,7 @@ type comparison struct {
 	changes []string // the statements that add it
 	refused []string // what EnsureSchema can't change
 	shape   *shape   // of the tables of a site
+	galera  bool     // the server is a node of a Galera cluster
 }
 
 // err returns the error that says what is wrong, or nil.
@@ -60,7 +61,7 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 	if a.layout != nil {
 		return a.compareSite(ctx, s, found)
 	}
-	c := &comparison{}
+	c := &comparison{galera: s.galera}
 	for _, t := range tables {
 		name := a.prefix + t.name
 		f, ok := found[name]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +15,7 @@ type server struct {
 	database  string
 	collation string // of keys: byte for byte, without padding
 	foldsCase bool   // names of tables that differ in case are one
+	galera    bool   // a node of a Galera cluster
 }
 
 // collations are the collations that compare texts byte for byte and do not pad them.
@@ -59,7 +61,15 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 		settings[name] = strings.ToUpper(values[i].String)
 	}
 	settings["isolation"] = settings[isolation]
-	return s, a.refuse(settings)
+	err = o.query(ctx, "SHOW SESSION VARIABLES WHERE Variable_name IN ('wsrep_on', 'wsrep_sync_wait', 'wsrep_dirty_reads')",
+		func(rows *sql.Rows) error {
+			var name, value string
+			err := rows.Scan(&name, &value)
+			settings[name] = value
+			return err
+		})
+	s.galera = settings["wsrep_on"] == "ON"
+	return s, errors.Join(err, a.refuse(settings))
 }
 
 // refuse returns an error that names the settings with which the adapter can't work.
@@ -89,6 +99,15 @@ func (a *Adapter) refuse(settings map[string]string) error {
 	for _, mode := range []string{"EMPTY_STRING_IS_NULL", "ORACLE"} {
 		if slices.Contains(strings.Split(settings["sql_mode"], ","), mode) {
 			problem("sql_mode has %s, which changes empty texts", mode)
+		}
+	}
+	if settings["wsrep_on"] == "ON" {
+		if waits, err := strconv.Atoi(settings["wsrep_sync_wait"]); err != nil || waits&1 == 0 {
+			problem("wsrep_sync_wait is %s: a node would miss what another has just stored; the DSN needs wsrep_sync_wait=1",
+				settings["wsrep_sync_wait"])
+		}
+		if settings["wsrep_dirty_reads"] == "ON" {
+			problem("wsrep_dirty_reads is on: a node that has left the cluster would answer with old records")
 		}
 	}
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -28,6 +28,9 @@ type Settings struct {
 	// URL names the server, as in mysql://user:password@host:port/. Its account may create
 	// databases there.
 	URL string
+	// Nodes are the addresses of the nodes of a cluster, in which each further handle of a store
+	// is on the next node. Without them every handle is on the server of the URL.
+	Nodes []string
 	// Conns is the largest number of connections in a pool; 0 means 16.
 	Conns int
 	// Params are settings of each connection, such as sql_mode and time_zone, in SQL.
@@ -176,13 +179,14 @@ type Handle struct {
 	t      testing.TB
 	prefix string
 	conns  int
+	node   int
 	proxy  *fault.Proxy // nil if the pool connects to the server itself
 }
 
 // handle opens an adapter on a store. It is closed at the end of the test.
-func (e *Env) handle(t testing.TB, prefix string, conns int) *Handle {
+func (e *Env) handle(t testing.TB, prefix string, conns, node int) *Handle {
 	t.Helper()
-	h := &Handle{env: e, t: t, prefix: prefix, conns: conns}
+	h := &Handle{env: e, t: t, prefix: prefix, conns: conns, node: node}
 	h.connect(false)
 	return h
 }
@@ -190,9 +194,12 @@ func (e *Env) handle(t testing.TB, prefix string, conns int) *Handle {
 // connect gives the handle a pool, with a proxy or without.
 func (h *Handle) connect(proxied bool) {
 	h.t.Helper()
-	addr := ""
+	addr := h.env.server.Addr
+	if len(h.env.Nodes) > 0 {
+		addr = h.env.Nodes[h.node%len(h.env.Nodes)]
+	}
 	if proxied {
-		proxy, err := fault.NewProxy(h.env.server.Addr)
+		proxy, err := fault.NewProxy(addr)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -247,12 +254,14 @@ func (h *Handle) close() error {
 // Harness opens adapters on the database.
 func (e *Env) Harness() adaptertest.Harness {
 	var opened atomic.Int64
-	again := func(t testing.TB, a adapter.Adapter) adapter.Adapter { return e.handle(t, a.(*Handle).prefix, e.Conns) }
+	again := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
+		return e.handle(t, a.(*Handle).prefix, e.Conns, a.(*Handle).node+1)
+	}
 	h := adaptertest.Harness{
 		Name:    "mysql",
 		Version: e.Version,
 		New: func(t testing.TB) adapter.Adapter { // consecutive adapters are on different stores
-			return e.handle(t, prefixes[opened.Add(1)%2], e.Conns)
+			return e.handle(t, prefixes[opened.Add(1)%2], e.Conns, 0)
 		},
 		Second: again,
 		Reopen: again,
@@ -272,8 +281,8 @@ func (e *Env) Harness() adaptertest.Harness {
 		Faults:        func(a adapter.Adapter) fault.Control { return a.(*Handle).faults() },
 		Corrupt:       e.corrupt,
 		Inspect:       e.inspect,
-		Single:        func(t testing.TB) adapter.Adapter { return e.handle(t, "", 1) },
-		Limited:       func(t testing.TB) adapter.Adapter { return e.handle(t, "", min(4, e.Conns)) },
+		Single:        func(t testing.TB) adapter.Adapter { return e.handle(t, "", 1, 0) },
+		Limited:       func(t testing.TB) adapter.Adapter { return e.handle(t, "", min(4, e.Conns), 0) },
 		Connections:   func(a adapter.Adapter) int { return a.(*Handle).faults().Stats().Open },
 		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).DB.PingContext(ctx) },
 		Parallel:      8,

@@ -164,6 +164,9 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 		all = append(all, e.with(t, func(c *driver.Config) {
 			c.ParseTime, c.Loc, c.ClientFoundRows, c.InterpolateParams = i > 0, far, i == 1, i == 2
 			c.Params = maps.Clone(params)
+			if wait, ok := e.Params["wsrep_sync_wait"]; ok { // a cluster needs it
+				c.Params["wsrep_sync_wait"] = wait
+			}
 			if isolation := params["tx_isolation"]; isolation != "" && !strings.Contains(e.Version, "MariaDB") {
 				delete(c.Params, "tx_isolation")
 				c.Params["transaction_isolation"] = isolation
@@ -176,7 +179,7 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 // readOnly opens an adapter whose connections can become read-only, as those to a server that
 // has become a replica.
 func (e *Env) readOnly(t testing.TB) (adapter.Adapter, func()) {
-	h := e.apart(t).handle(t, "", e.Conns)
+	h := e.apart(t).handle(t, "", e.Conns, 0)
 	return h, func() {
 		var conns []*sql.Conn
 		for range h.DB.Stats().Idle {
@@ -207,7 +210,7 @@ var quoted = map[string]string{
 // the name of one of the adapter's.
 func (e *Env) triggered(t testing.TB, body string) (adapter.Adapter, func()) {
 	other := e.apart(t)
-	return other.handle(t, "", e.Conns), func() {
+	return other.handle(t, "", e.Conns, 0), func() {
 		script := "CREATE TABLE of_site (n INT, UNIQUE KEY user_email_key (n));\nINSERT INTO of_site VALUES (1);\n"
 		names := other.tableNames()
 		for table, columns := range quoted {
@@ -251,7 +254,7 @@ func (e *Env) reduced(t testing.TB) (all []adaptertest.Reduced) {
 				return other.over(t, opened.DB, other.options("")...)
 			},
 			Prepare: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).EnsureSchema(ctx) },
-			Witness: func(t testing.TB) adapter.Adapter { return other.handle(t, "", other.Conns) },
+			Witness: func(t testing.TB) adapter.Adapter { return other.handle(t, "", other.Conns, 0) },
 		})
 	}
 	return all

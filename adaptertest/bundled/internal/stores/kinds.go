@@ -23,6 +23,7 @@ const (
 	KindSentinel     Kind = "sentinel"   // a master of Redis, two replicas, three sentinels; versions as KindRedis
 	KindMariaDB      Kind = "mariadb"    // MariaDB 11, 10
 	KindMySQL        Kind = "mysql"      // MySQL 9, 8
+	KindGalera       Kind = "galera"     // three nodes of MariaDB; versions as KindMariaDB
 	KindMongo        Kind = "mongo"      // MongoDB, standalone: 8, 7, 6, 5
 	KindMongoReplica Kind = "replica"    // a replica set of one member; versions as KindMongo
 	KindMongoUsers   Kind = "mongousers" // MongoDB, standalone, whose clients must sign in; versions as KindMongo
@@ -47,6 +48,7 @@ const (
 	EnvSentinel     = "GATEHOUSE_REDIS_SENTINEL" // host:port of each sentinel; the master's name is "gatehouse"
 	EnvMariaDB      = "GATEHOUSE_MARIADB_URL"    // mysql://user:password@host:port/
 	EnvMySQL        = "GATEHOUSE_MYSQL_URL"      // the same
+	EnvGalera       = "GATEHOUSE_GALERA_URL"     // the same of each node, separated by commas
 	EnvMongo        = "GATEHOUSE_MONGO_URL"      // mongodb://host:port/
 	EnvMongoReplica = "GATEHOUSE_MONGO_REPLICA_URL"
 	EnvMongoUsers   = "GATEHOUSE_MONGO_USERS_URL" // mongodb://user:password@host:port/, of a user with the role root
@@ -80,6 +82,7 @@ func kinds() []kind {
 		{KindSentinel, EnvSentinel, "Redis Sentinel", true, (*Stores).startSentinel, versionOfSentinel},
 		{KindMariaDB, EnvMariaDB, "MariaDB", false, (*Stores).startMariaDB, versionOfMariaDB},
 		{KindMySQL, EnvMySQL, "MySQL", false, (*Stores).startMySQL, versionOfMariaDB},
+		{KindGalera, EnvGalera, "Galera", true, (*Stores).startGalera, versionOfGalera},
 		{KindMongo, EnvMongo, "MongoDB", false, (*Stores).startMongo, versionOfMongo},
 		{KindMongoReplica, EnvMongoReplica, "MongoDB replica set", false, (*Stores).startMongoReplicaSet, versionOfMongo},
 		{KindMongoUsers, EnvMongoUsers, "MongoDB with users", false, (*Stores).startMongoUsers, versionOfMongo},

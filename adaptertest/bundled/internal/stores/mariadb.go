@@ -2,12 +2,8 @@ package stores
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"net/url"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/testcontainers/testcontainers-go"
 )
 
@@ -54,18 +50,10 @@ func (s *Stores) startMySQLServer(ctx context.Context, name, program string, rel
 
 // versionOfMariaDB asks a server of MySQL's protocol for its product and version.
 func versionOfMariaDB(ctx context.Context, rawURL string) (name, version string, err error) {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return "", "", errors.New("the URL can't be parsed")
-	}
-	c := mysql.NewConfig()
-	c.Net, c.Addr, c.User, c.Logger = "tcp", u.Host, u.User.Username(), &mysql.NopLogger{}
-	c.Passwd, _ = u.User.Password()
-	connector, err := mysql.NewConnector(c)
+	db, err := openMySQL(rawURL)
 	if err != nil {
 		return "", "", err
 	}
-	db := sql.OpenDB(connector)
 	defer func() { _ = db.Close() }()
 	if err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
 		return "", "", err

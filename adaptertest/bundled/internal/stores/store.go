@@ -127,6 +127,9 @@ func (s *Store) Start(ctx context.Context) error {
 	return s.await(ctx)
 }
 
+// Await returns when all servers answer, and the members of a group have found each other.
+func (s *Store) Await(ctx context.Context) error { return s.await(ctx) }
+
 // Execute runs a command in the container of a single server that this run started.
 func (s *Store) Execute(ctx context.Context, command ...string) error {
 	if s.container == nil {

@@ -45,11 +45,20 @@ func TestKilledUnderLoad(t *testing.T) {
 
 // load has the calls of the clients and their results.
 type load struct {
-	t *testing.T
-	a adapter.Adapter
+	t      *testing.T
+	a      adapter.Adapter
+	others []adapter.Adapter // further handles, on other nodes
 
 	acknowledged, failed, reads atomic.Int64
 	lost, twice, absent         atomic.Int64
+}
+
+// any returns one of the handles.
+func (l *load) any() adapter.Adapter {
+	if n := mathrand.IntN(len(l.others) + 1); n > 0 {
+		return l.others[n-1]
+	}
+	return l.a
 }
 
 // found has the stored records that one client knows.
@@ -136,7 +145,7 @@ func (l *load) client(k *found, stop <-chan struct{}) {
 		account := adapter.Account{Type: adapter.AccountOAuth, Provider: "killed", ProviderAccountID: id}
 		token := adapter.VerificationToken{Identifier: id + "@example.com", Token: "token-" + id, Expires: time.Now().Add(time.Hour)}
 		if !l.call(func(ctx context.Context) error {
-			u, err := l.a.CreateUser(ctx, user)
+			u, err := l.any().CreateUser(ctx, user)
 			if err == nil {
 				user = *u
 			}
@@ -147,15 +156,15 @@ func (l *load) client(k *found, stop <-chan struct{}) {
 		k.users = append(k.users, user)
 		l.acknowledged.Add(1)
 		session.UserID, account.UserID = user.ID, user.ID
-		if l.call(func(ctx context.Context) error { _, err := l.a.CreateSession(ctx, session); return err }) {
+		if l.call(func(ctx context.Context) error { _, err := l.any().CreateSession(ctx, session); return err }) {
 			k.sessions = append(k.sessions, session)
 			l.acknowledged.Add(1)
 		}
-		if l.call(func(ctx context.Context) error { _, err := l.a.LinkAccount(ctx, account); return err }) {
+		if l.call(func(ctx context.Context) error { _, err := l.any().LinkAccount(ctx, account); return err }) {
 			k.accounts = append(k.accounts, account)
 			l.acknowledged.Add(1)
 		}
-		if l.call(func(ctx context.Context) error { _, err := l.a.CreateVerificationToken(ctx, token); return err }) {
+		if l.call(func(ctx context.Context) error { _, err := l.any().CreateVerificationToken(ctx, token); return err }) {
 			l.acknowledged.Add(1)
 			l.spend(k, token.Key(), n)
 		}
@@ -170,7 +179,7 @@ func (l *load) spend(k *found, key adapter.VerificationTokenKey, n int) {
 		return
 	}
 	l.call(func(ctx context.Context) error {
-		got, err := l.a.UseVerificationToken(ctx, key)
+		got, err := l.any().UseVerificationToken(ctx, key)
 		switch {
 		case err == nil && got == nil:
 			l.absent.Add(1)
@@ -192,7 +201,7 @@ func (l *load) readSomething(k *found) {
 	account := k.accounts[mathrand.IntN(len(k.accounts))]
 	l.call(func(ctx context.Context) error {
 		l.reads.Add(1)
-		got, err := l.a.GetSessionAndUser(ctx, session.SessionToken)
+		got, err := l.any().GetSessionAndUser(ctx, session.SessionToken)
 		if err == nil && (got == nil || got.User.ID != session.UserID) {
 			l.absent.Add(1)
 			l.t.Errorf("GetSessionAndUser returns %v for a session that exists", got)
@@ -201,7 +210,7 @@ func (l *load) readSomething(k *found) {
 	})
 	l.call(func(ctx context.Context) error {
 		l.reads.Add(1)
-		got, err := l.a.GetUserByAccount(ctx, account.Key())
+		got, err := l.any().GetUserByAccount(ctx, account.Key())
 		if err == nil && (got == nil || got.ID != account.UserID) {
 			l.absent.Add(1)
 			l.t.Errorf("GetUserByAccount returns %v for an account that exists", got)
@@ -214,29 +223,29 @@ func (l *load) readSomething(k *found) {
 func (l *load) compare(k *found) {
 	for _, u := range k.users {
 		l.expect("user", func(ctx context.Context) (bool, error) {
-			byID, err := l.a.GetUser(ctx, u.ID)
+			byID, err := l.any().GetUser(ctx, u.ID)
 			if err != nil || byID == nil {
 				return false, err
 			}
-			byEmail, err := l.a.GetUserByEmail(ctx, u.Email)
+			byEmail, err := l.any().GetUserByEmail(ctx, u.Email)
 			return byEmail != nil && byEmail.ID == u.ID, err
 		})
 	}
 	for _, s := range k.sessions {
 		l.expect("session", func(ctx context.Context) (bool, error) {
-			got, err := l.a.GetSessionAndUser(ctx, s.SessionToken)
+			got, err := l.any().GetSessionAndUser(ctx, s.SessionToken)
 			return got != nil && got.User.ID == s.UserID, err
 		})
 	}
 	for _, x := range k.accounts {
 		l.expect("account", func(ctx context.Context) (bool, error) {
-			got, err := l.a.GetUserByAccount(ctx, x.Key())
+			got, err := l.any().GetUserByAccount(ctx, x.Key())
 			return got != nil && got.ID == x.UserID, err
 		})
 	}
 	for _, key := range k.spent {
 		l.again(func(ctx context.Context) error {
-			got, err := l.a.UseVerificationToken(ctx, key)
+			got, err := l.any().UseVerificationToken(ctx, key)
 			if err == nil && got != nil {
 				l.twice.Add(1)
 				l.t.Errorf("a token was returned, and returned again after the server was killed")
@@ -247,7 +256,7 @@ func (l *load) compare(k *found) {
 	for _, key := range k.fresh {
 		// There is only one call: a call that fails may have used the token.
 		ctx, cancel := context.WithTimeout(l.t.Context(), 10*time.Second)
-		got, err := l.a.UseVerificationToken(ctx, key)
+		got, err := l.any().UseVerificationToken(ctx, key)
 		cancel()
 		if err == nil && got == nil {
 			l.lost.Add(1)

@@ -13,7 +13,11 @@ import (
 var (
 	tokens = flag.Int("tokens", 320, "how many tokens are tested in each wiring")
 	rounds = flag.Int("rounds", 1, "how often each server is killed")
+	groups = flag.Bool("groups", false, "test Galera too, whose nodes take a while to start")
 )
+
+// galera are the wirings that are stressed with -groups.
+var galera = []string{"mysql, Galera of three"}
 
 // stressed are the wirings that the tests run over. Each keeps the tested promises in another way.
 var stressed = []string{
@@ -27,6 +31,16 @@ var stressed = []string{
 func each(t *testing.T, servers *stores.Stores, test func(t *testing.T, w wirings.Wiring, o *wirings.Opened)) {
 	t.Helper()
 	inWirings(t, stressed, servers, test)
+}
+
+// onGalera runs the test over galera, as each does.
+func onGalera(t *testing.T, test func(t *testing.T, w wirings.Wiring, o *wirings.Opened)) {
+	t.Helper()
+	if !*groups {
+		t.Skip("LEFT OUT: Galera is stressed with -groups, as make stress does")
+	}
+	t.Setenv(stores.EnvGalera, "") // the test may kill only nodes that this run started
+	inWirings(t, galera, wiringstest.Servers(t, stores.Options{}), test)
 }
 
 // inWirings runs the test over some of the stressed wirings, as each does.

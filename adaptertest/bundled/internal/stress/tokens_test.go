@@ -32,58 +32,62 @@ const (
 // TestTokensUnderFire tests [VTOK-04] under the hardest conditions: with 64 clients, two handles and random faults. Every
 // history must be possible for one register: no token is used twice, and no created token is lost.
 func TestTokensUnderFire(t *testing.T) {
-	servers := wiringstest.Servers(t, stores.Options{Fast: true})
-	each(t, servers, func(t *testing.T, w wirings.Wiring, o *wirings.Opened) {
-		one := o.Harness.New(t)
-		handles := []adapter.Adapter{one, o.Harness.Second(t, one)}
-		var controls []fault.Control
-		if o.Harness.Faults != nil {
-			for _, h := range handles {
-				controls = append(controls, o.Harness.Faults(h))
-			}
-		}
-		start := time.Now()
-		stop := make(chan struct{})
-		var fire sync.WaitGroup
-		var struck atomic.Int64
-		var first []fault.Injection // at least these take effect, however fast the store is
-		for _, control := range controls {
-			if i, err := control.Inject(fault.LoseReply, 1); err == nil {
-				first = append(first, i)
-			}
-			fire.Go(func() { struck.Add(bombard(control, stop)) })
-		}
+	each(t, wiringstest.Servers(t, stores.Options{Fast: true}), tokensUnderFire)
+}
 
-		s := &shooting{handles: handles, start: start, nonce: rand.Text(), histories: make([][]porcupine.Operation, *tokens)}
-		var clients sync.WaitGroup
-		for team := range teams {
-			clients.Go(func() { s.team(t.Context(), team) })
-		}
-		clients.Wait()
-		close(stop)
-		fire.Wait()
-		for _, i := range first {
-			select {
-			case <-i.Hit():
-				struck.Add(1)
-			default:
-			}
-		}
-		for _, control := range controls {
-			control.Heal()
-		}
-		s.settle(t)
+// TestTokensOnGalera does the same with handles on two nodes.
+func TestTokensOnGalera(t *testing.T) { onGalera(t, tokensUnderFire) }
 
-		double, lost, unknown := s.judge(t)
-		t.Logf("%s (%s %s): %d tokens, %d spent, %d operations, of which %d failed, %d faults, %v: %d spent twice, %d lost, %d undecided",
-			w, o.Server, o.Version, *tokens, s.spent.Load(), s.operations.Load(), s.failed.Load(), struck.Load(), time.Since(start).Round(10*time.Millisecond), double, lost, unknown)
-		if len(controls) > 0 && struck.Load() == 0 {
-			t.Error("no fault took effect, so the test proves nothing")
+func tokensUnderFire(t *testing.T, w wirings.Wiring, o *wirings.Opened) {
+	one := o.Harness.New(t)
+	handles := []adapter.Adapter{one, o.Harness.Second(t, one)}
+	var controls []fault.Control
+	if o.Harness.Faults != nil {
+		for _, h := range handles {
+			controls = append(controls, o.Harness.Faults(h))
 		}
-		if s.spent.Load() == 0 {
-			t.Error("no token was used, so the test proves nothing")
+	}
+	start := time.Now()
+	stop := make(chan struct{})
+	var fire sync.WaitGroup
+	var struck atomic.Int64
+	var first []fault.Injection // at least these take effect, however fast the store is
+	for _, control := range controls {
+		if i, err := control.Inject(fault.LoseReply, 1); err == nil {
+			first = append(first, i)
 		}
-	})
+		fire.Go(func() { struck.Add(bombard(control, stop)) })
+	}
+
+	s := &shooting{handles: handles, start: start, nonce: rand.Text(), histories: make([][]porcupine.Operation, *tokens)}
+	var clients sync.WaitGroup
+	for team := range teams {
+		clients.Go(func() { s.team(t.Context(), team) })
+	}
+	clients.Wait()
+	close(stop)
+	fire.Wait()
+	for _, i := range first {
+		select {
+		case <-i.Hit():
+			struck.Add(1)
+		default:
+		}
+	}
+	for _, control := range controls {
+		control.Heal()
+	}
+	s.settle(t)
+
+	double, lost, unknown := s.judge(t)
+	t.Logf("%s (%s %s): %d tokens, %d spent, %d operations, of which %d failed, %d faults, %v: %d spent twice, %d lost, %d undecided",
+		w, o.Server, o.Version, *tokens, s.spent.Load(), s.operations.Load(), s.failed.Load(), struck.Load(), time.Since(start).Round(10*time.Millisecond), double, lost, unknown)
+	if len(controls) > 0 && struck.Load() == 0 {
+		t.Error("no fault took effect, so the test proves nothing")
+	}
+	if s.spent.Load() == 0 {
+		t.Error("no token was used, so the test proves nothing")
+	}
 }
 
 // bombard injects faults until stop is closed, and returns the number of faults that took effect.

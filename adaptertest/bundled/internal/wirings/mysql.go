@@ -35,6 +35,7 @@ func mysqlWirings() []Wiring {
 		{"MariaDB 10", newest.Of("10"), mysqltest.Settings{}},
 		{"MySQL 9", stores.KindMySQL.Of("9"), mysqltest.Settings{}},
 		{"MySQL 8", stores.KindMySQL.Of("8"), mysqltest.Settings{}}, // only a registry has it
+		{"Galera of three", stores.KindGalera, with("wsrep_sync_wait", "1")},
 		{"pool of one", newest, mysqltest.Settings{Conns: 1}},
 		{"other zone, times parsed", newest, zone},
 		{"lax mode, interpolated", newest, lax},
@@ -60,6 +61,9 @@ func (w mysqlWiring) open(ctx context.Context, s *stores.Stores) (*Opened, error
 	}
 	settings := w.settings
 	settings.URL = server.URL
+	if len(server.Addrs) > 1 {
+		settings.Nodes = server.Addrs
+	}
 	env, err := mysqltest.Open(ctx, settings)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,194 @@
+package stress_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mysql"
+	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// TestGaleraNodeKilled kills a node of a Galera cluster while clients write over all three nodes, and brings it back: no
+// acknowledged write is lost on any node, no token is used twice, and no node ever says that a record is absent that
+// another has stored.
+func TestGaleraNodeKilled(t *testing.T) {
+	onGalera(t, func(t *testing.T, w wirings.Wiring, o *wirings.Opened) {
+		first := o.Harness.New(t)
+		second := o.Harness.Second(t, first)
+		l := &load{t: t, a: first, others: []adapter.Adapter{second, o.Harness.Second(t, second)}}
+		start := time.Now()
+		for range *rounds {
+			node := o.Store.Members[mathrand.IntN(len(o.Store.Members))]
+			l.killed(node.Kill, func(ctx context.Context) error {
+				if err := node.Start(ctx); err != nil {
+					return err
+				}
+				return o.Store.Await(ctx)
+			})
+			if t.Failed() {
+				break
+			}
+		}
+		t.Logf("%s (%s %s): killed %d times, %d writes acknowledged, %d calls failed, %d reads, %v: %d lost, %d spent twice, %d absent",
+			w, o.Server, o.Version, *rounds, l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), time.Since(start).Round(10*time.Millisecond),
+			l.lost.Load(), l.twice.Load(), l.absent.Load())
+	})
+}
+
+// TestGaleraSettings tests what the adapter refuses on a cluster, and its calls on a node that has left.
+func TestGaleraSettings(t *testing.T) {
+	onGalera(t, func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
+		for setting, params := range map[string]map[string]string{
+			"wsrep_sync_wait=1":       nil,
+			"wsrep_dirty_reads is on": {"wsrep_sync_wait": "1", "wsrep_dirty_reads": "1"},
+		} {
+			_, err := mysqltest.Open(t.Context(), mysqltest.Settings{URL: o.Store.URL, Params: params})
+			if err == nil || !strings.Contains(err.Error(), setting) {
+				t.Errorf("got %v, want an error that names %s", err, setting)
+			}
+		}
+		a := handleOf(t, o.Harness.New(t))
+		isolated(t, a)
+		racing(t, a, handleOf(t, o.Harness.Second(t, a)))
+		inTotalOrder(t, a)
+	})
+}
+
+// handleOf returns the adapter of a harness.
+func handleOf(t *testing.T, a adapter.Adapter) *mysqltest.Handle {
+	t.Helper()
+	h, ok := a.(*mysqltest.Handle)
+	if !ok {
+		t.Fatalf("the harness has a %T", a)
+	}
+	return h
+}
+
+// isolated cuts a node off: a call there is an error and never says that a record is absent.
+func isolated(t *testing.T, a *mysqltest.Handle) {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := a.CreateUser(ctx, adapter.User{ID: "isolated"}); err != nil {
+		t.Fatal(err)
+	}
+	var nodes string
+	if err := a.DB.QueryRowContext(ctx, "SELECT @@GLOBAL.wsrep_cluster_address").Scan(&nodes); err != nil {
+		t.Fatal(err)
+	}
+	var joining sync.WaitGroup
+	join := func(address string) { // the statement ends when the node has joined, and its connection may end before
+		joining.Go(func() { _, _ = a.DB.ExecContext(ctx, "SET GLOBAL wsrep_cluster_address = '"+address+"'") })
+	}
+	join("gcomm://127.0.0.1:1") // nobody is there
+	var refused *driver.MySQLError
+	for start := time.Now(); time.Since(start) < time.Minute; pause(50 * time.Millisecond) {
+		limit, cancel := context.WithTimeout(ctx, 10*time.Second)
+		user, err := a.GetUser(limit, "isolated")
+		cancel()
+		if err == nil && user == nil {
+			t.Error("a node that has left the cluster says that a user is absent")
+		}
+		if errors.As(err, &refused) && refused.Number == 1047 {
+			break
+		}
+	}
+	if refused == nil || refused.Number != 1047 {
+		t.Error("the node does not say that it has left the cluster")
+	}
+	if _, err := a.CreateUser(ctx, adapter.User{ID: "isolated2"}); err == nil || errors.Is(err, adapter.ErrConflict) {
+		t.Errorf("a write on a node that has left: %v", err)
+	}
+	joining.Wait()
+	join(nodes)
+	defer joining.Wait()
+	for start := time.Now(); ; pause(50 * time.Millisecond) {
+		user, err := a.GetUser(ctx, "isolated")
+		if err == nil && user != nil {
+			return
+		}
+		if err == nil || time.Since(start) > 2*time.Minute {
+			t.Fatalf("after the node is back: %v, %v", user, err)
+		}
+	}
+}
+
+// racing uses tokens on two nodes at once: one of them gets each, and the other learns at its COMMIT that it has lost.
+func racing(t *testing.T, a, b *mysqltest.Handle) {
+	t.Helper()
+	ctx := t.Context()
+	lost := func() (n int) {
+		for _, h := range []*mysqltest.Handle{a, b} {
+			for _, name := range []string{"wsrep_local_cert_failures", "wsrep_local_bf_aborts"} {
+				var key string
+				var count int
+				if err := h.DB.QueryRowContext(ctx, "SHOW STATUS LIKE '"+name+"'").Scan(&key, &count); err != nil {
+					t.Fatal(err)
+				}
+				n += count
+			}
+		}
+		return n
+	}
+	before := lost()
+	for n := range 100 {
+		token := adapter.VerificationToken{Identifier: "race", Token: fmt.Sprint(n), Expires: time.Now().Add(time.Hour)}
+		if _, err := a.CreateVerificationToken(ctx, token); err != nil {
+			t.Fatal(err)
+		}
+		var wins atomic.Int64
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				got, err := []*mysqltest.Handle{a, b}[i%2].UseVerificationToken(ctx, token.Key())
+				if err != nil {
+					t.Errorf("a token that others use at once: %v", err)
+				}
+				if got != nil {
+					wins.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if wins.Load() != 1 {
+			t.Fatalf("a token was returned %d times", wins.Load())
+		}
+	}
+	if lost() == before {
+		t.Error("no COMMIT failed, so the test proves nothing")
+	}
+}
+
+// inTotalOrder lacks an index: EnsureSchema says what the statement costs, and does not run it.
+func inTotalOrder(t *testing.T, a *mysqltest.Handle) {
+	t.Helper()
+	ctx := t.Context()
+	missing, err := mysql.New(a.DB, mysql.WithPrefix("total_"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := missing.EnsureSchema(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.DB.ExecContext(ctx, "ALTER TABLE total_session DROP KEY total_session_expires_idx"); err != nil {
+		t.Fatal(err)
+	}
+	err = missing.EnsureSchema(ctx)
+	if err == nil || !strings.Contains(err.Error(), "all writes of all nodes wait") ||
+		!strings.Contains(err.Error(), "ADD KEY `total_session_expires_idx`") {
+		t.Errorf("EnsureSchema on a cluster says %v", err)
+	}
+	if changes, err := missing.SchemaChanges(ctx); err != nil || !strings.Contains(strings.Join(changes, ";"), "ADD KEY") {
+		t.Errorf("SchemaChanges: %v, %v", changes, err)
+	}
+}
