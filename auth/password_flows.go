@@ -224,7 +224,8 @@ type proof struct {
 }
 
 func (f passwordFlow) proof() (proof, bool) {
-	p := proof{passwords.Kind(f.r.submitted("for")), f.r.submitted("token"), f.r.submitted("email")}
+	token, address := f.r.linkFields(&Email{})
+	p := proof{passwords.Kind(f.r.submitted("for")), token, spaceAsPlus(address)}
 	known := slices.Contains(passwords.Purposes, p.purpose)
 	return p, known && p.token != "" && len(p.token) < maxTypedCode && p.address != "" && len(p.address) <= maxEmail
 }
@@ -352,10 +353,11 @@ type changer struct {
 
 // changer finds the user who is signed in; user is nil if nobody is.
 func (f passwordFlow) changer(ctx context.Context) (changer, error) {
-	return f.e.changer(ctx, f.e.browser(ctx, f.r))
+	return f.changerIn(ctx, f.e.browser(ctx, f.r))
 }
 
-func (e *engine) changer(ctx context.Context, b browser) (changer, error) {
+func (f passwordFlow) changerIn(ctx context.Context, b browser) (changer, error) {
+	e := f.e
 	current, err := e.currentUser(ctx, b)
 	c := changer{loggedIn: current, user: current.record}
 	if err != nil || c.user == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -116,6 +117,32 @@ func TestPasswordLinks(t *testing.T) {
 		if valid > 5 || valid == 0 {
 			t.Fatalf("%d links are valid", valid)
 		}
+	}
+}
+
+// TestPasswordLinkOfAGateway: a link that a mail program or a gateway has decoded, or
+// whose ampersands it has escaped, works.
+func TestPasswordLinkOfAGateway(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(link string) string{
+		"none":  func(link string) string { return link },
+		"&amp;": func(link string) string { return strings.ReplaceAll(link, "&", "&amp;") },
+		"decoded": func(link string) string {
+			decoded, err := url.PathUnescape(link)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return decoded
+		},
+	} {
+		s := newPasswordSite(t, nil)
+		s.browser().post("/auth/password/sign-up", "email", "ada+news@example.com")
+		b := s.browser()
+		if r := s.choose(b, change(s.link()), goodPassword); r.StatusCode != http.StatusFound {
+			t.Errorf("%s: status %d", name, r.StatusCode)
+			continue
+		}
+		b.wantSession("ada+news@example.com")
 	}
 }
 
