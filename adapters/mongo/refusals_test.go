@@ -83,6 +83,17 @@ func callAll(ctx context.Context, a *mongo.Adapter) error {
 		func() error { _, err := a.UpdateAuthenticatorBackup(ctx, tag, true, "multiDevice"); return err },
 		func() error { _, err := a.TouchAuthenticator(ctx, tag, 1, 2, time.Now()); return err },
 		func() error { _, err := a.RenameAuthenticator(ctx, user.ID, tag, "key"); return err },
+		func() error {
+			_, err := a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"})
+			return err
+		},
+		func() error { _, err := a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"}); return err },
+		func() error { _, err := a.GetPassword(ctx, user.ID); return err },
+		func() error {
+			_, err := a.SwapPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"}, adapter.Password{Hash: "i"})
+			return err
+		},
+		func() error { _, err := a.DeletePassword(ctx, user.ID, true); return err },
 		func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, tag, true); return err },
 		func() error { _, err := a.UnlinkAccount(ctx, key); return err },
 		func() error { _, err := a.DeleteExpired(ctx, time.Now()); return err },

@@ -2,6 +2,7 @@ package mysql_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,6 +64,16 @@ func TestLeastRights(t *testing.T) {
 		"CreateSession": func() error {
 			_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: user.ID, Expires: time.Now()})
 			return err
+		},
+		"CreateUserWithPassword": func() error {
+			_, err := a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"})
+			return err
+		},
+		"the other methods of passwords": func() error {
+			_, err1 := a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"})
+			_, err2 := a.SwapPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"}, adapter.Password{Hash: "i"})
+			_, err3 := a.DeletePassword(ctx, user.ID, true)
+			return errors.Join(err1, err2, err3)
 		},
 		"DeleteExpired":       func() error { _, err := a.DeleteExpired(ctx, time.Now()); return err },
 		"DeleteAuthenticator": func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, "c", true); return err },

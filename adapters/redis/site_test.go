@@ -74,7 +74,11 @@ func TestFirstCallNamesTheRight(t *testing.T) {
 			all := e.SignIn(t, append(append(node, redistest.Rights...), keys...))
 			client := must(w.server(t).Client(all))(t)
 			t.Cleanup(func() { _ = client.Close() })
-			must(w.adapter(t, client, e.Prefix).CreateUser(t.Context(), adapter.User{Email: "ada@example.com"}))(t)
+			a := w.adapter(t, client, e.Prefix)
+			ada := must(a.CreateUserWithPassword(t.Context(), adapter.User{Email: "ada@example.com"}, adapter.Password{Hash: "h"}))(t)
+			must(a.SetPassword(t.Context(), adapter.Password{UserID: ada.ID, Hash: "h"}))(t)
+			must(a.SwapPassword(t.Context(), adapter.Password{UserID: ada.ID, Hash: "h"}, adapter.Password{Hash: "i"}))(t)
+			must(a.DeletePassword(t.Context(), ada.ID, false))(t)
 		})
 	}
 }
