@@ -71,30 +71,36 @@ func TestLooks(t *testing.T) {
 		t.Run(page.name, func(t *testing.T) {
 			b := &browser{t, b.ctx}
 			b.goTo(page.url)
-			backgrounds := map[string]string{}
-			for _, scheme := range []string{"light", "dark"} {
-				for _, width := range []int64{320, 390, 1280} {
-					b.show(scheme, width)
-					got := get(b, chromedp.Evaluate[look](lookScript))
-					if !strings.HasPrefix(got.Title, page.title) {
-						t.Fatalf("the page is %q, want %q", got.Title, page.title)
-					}
-					for _, problem := range append(got.Problems, b.axe(script)...) {
-						t.Errorf("%s, %d pixels: %s", scheme, width, problem)
-					}
-					backgrounds[scheme] = got.Background
-					if *screenshots != "" && width != 390 {
-						file := filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%d.png", page.name, scheme, width))
-						if err := os.WriteFile(file, get(b, chromedp.FullScreenshot(100)), 0o600); err != nil {
-							t.Fatal(err)
-						}
-					}
+			b.look(page.name, page.title, script, 320, 390, 1280)
+		})
+	}
+}
+
+// look looks at the page that the browser shows, in both colour schemes.
+func (b *browser) look(name, title, script string, widths ...int64) {
+	b.t.Helper()
+	backgrounds := map[string]string{}
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range widths {
+			b.show(scheme, width)
+			got := get(b, chromedp.Evaluate[look](lookScript))
+			if !strings.HasPrefix(got.Title, title) {
+				b.t.Fatalf("%s: the page is %q, want %q", name, got.Title, title)
+			}
+			for _, problem := range append(got.Problems, b.axe(script)...) {
+				b.t.Errorf("%s, %s, %d pixels: %s", name, scheme, width, problem)
+			}
+			backgrounds[scheme] = got.Background
+			if *screenshots != "" && width != 390 {
+				file := filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
+				if err := os.WriteFile(file, get(b, chromedp.FullScreenshot(100)), 0o600); err != nil {
+					b.t.Fatal(err)
 				}
 			}
-			if backgrounds["light"] == backgrounds["dark"] {
-				t.Errorf("the background is %s in both colour schemes", backgrounds["light"])
-			}
-		})
+		}
+	}
+	if backgrounds["light"] == backgrounds["dark"] {
+		b.t.Errorf("%s: the background is %s in both colour schemes", name, backgrounds["light"])
 	}
 }
 

@@ -12,7 +12,7 @@
   }
 
   // WCAG 2.2 success criterion 2.5.5, in CSS pixels; links in a line of text are exempt.
-  for (const e of document.querySelectorAll("button, a.button, a.site, input:not([type=hidden], [type=checkbox])")) {
+  for (const e of document.querySelectorAll("button, a.button, a.site, input:not([type=hidden], [type=checkbox], [hidden])")) {
     const box = e.getBoundingClientRect()
     if (box.height < 44 || box.width < 44) problems.push(`${name(e)} is ${box.width} by ${box.height} pixels`)
   }
@@ -44,7 +44,7 @@
   }
   for (const e of document.body.querySelectorAll("*")) {
     if (![...e.childNodes].some((n) => n.nodeType == Node.TEXT_NODE && n.data.trim()) && e.localName != "input") continue
-    if (e.localName == "input" && e.type == "hidden") continue
+    if (e.localName == "input" && (e.type == "hidden" || e.hidden)) continue
     for (const pseudo of e.placeholder ? [null, "::placeholder"] : [null]) {
       const ratio = contrast(getComputedStyle(e, pseudo).color, behind(e))
       if (ratio < 4.5) problems.push(`${name(e)} ${pseudo ?? ""} has a contrast of ${ratio.toFixed(2)}`)
@@ -52,7 +52,7 @@
   }
 
   // Success criteria 1.4.11 and 2.4.7.
-  for (const e of document.querySelectorAll("button, a, input:not([type=hidden])")) {
+  for (const e of document.querySelectorAll("button, a, input:not([type=hidden], [hidden])")) {
     e.focus({ focusVisible: true })
     const style = getComputedStyle(e)
     if (style.outlineStyle == "none" || parseFloat(style.outlineWidth) < 1) problems.push(`${name(e)} does not show the focus`)
@@ -61,7 +61,7 @@
     }
     e.blur()
   }
-  for (const e of document.querySelectorAll("input:not([type=hidden])")) {
+  for (const e of document.querySelectorAll("input:not([type=hidden], [hidden])")) {
     if (!e.labels.length) problems.push(`${name(e)} has no label`)
     if (e.type != "checkbox" && contrast(getComputedStyle(e).borderTopColor, behind(e.parentElement)) < 3) problems.push(`the border of ${name(e)} is faint`)
   }

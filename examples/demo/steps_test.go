@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/chromedp"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/limit"
+	"github.com/gatehouse-go/gatehouse/auth/password"
+	"github.com/gatehouse-go/gatehouse/auth/webauthn"
+)
+
+// links keeps the link of the last mail.
+type links struct {
+	mu   sync.Mutex
+	last string
+}
+
+func (l *links) keep(url string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = url
+	return nil
+}
+
+func (l *links) open() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// stepsSite is a site with every built-in page.
+func stepsSite(site string, store *memory.Adapter, mails *links) (http.Handler, error) {
+	h, err := auth.New(auth.Config{
+		URL: site, Secret: []string{"for this demonstration only, 0123456789"}, Adapter: store, Theme: auth.Theme{Logo: logo, BrandColor: "#8a2be2"},
+		Limit: limit.New(limit.Options{}), Experimental: auth.Experimental{EnableWebAuthn: true},
+		Providers: []auth.Provider{
+			webauthn.Passkey(),
+			&auth.Email{Code: true, SendVerificationRequest: func(_ context.Context, r auth.VerificationRequest) error { return mails.keep(r.URL) }},
+			password.Provider(store, password.Settings{Send: func(_ context.Context, m password.Mail) error {
+				if m.URL == "" {
+					return nil
+				}
+				return mails.keep(m.URL)
+			}}),
+			&auth.OAuth{ID: "example", Name: "Example", ClientID: "id", ClientSecret: "secret", Issuer: site},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/auth/", h)
+	mux.Handle("/passkeys", h.PasskeysPage())
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("home")) })
+	return mux, nil
+}
+
+// TestLooksOfSteps looks at the pages that a person meets on the way: after a mail,
+// after a mistake, when signed in, and in other languages.
+func TestLooksOfSteps(t *testing.T) {
+	script := axeScript(t)
+	store, mails := memory.New(), &links{}
+	local := strings.NewReplacer("127.0.0.1", "localhost") // passkeys need a name
+	site := local.Replace(serve(t, func(site string) (http.Handler, error) { return stepsSite(local.Replace(site), store, mails) }))
+	if _, err := store.CreateUserWithAccount(t.Context(), adapter.User{ID: "held", Email: "held@example.com"},
+		adapter.Account{Type: adapter.AccountOAuth, Provider: "example", ProviderAccountID: "1"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	b := newBrowser(t, true)
+	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
+	// post sends a form from the page that is shown, and waits for a text.
+	post := func(path string, fields map[string]string, text string) {
+		t.Helper()
+		get(b, chromedp.Evaluate[int](fmt.Sprintf(`(() => { const form = document.createElement("form")
+			form.method = "POST"; form.action = %q; const fields = %s
+			const token = document.querySelector("input[name=csrfToken]"); if (token) fields.csrfToken = token.value
+			for (const name in fields) { const i = document.createElement("input"); i.type = "hidden"; i.name = name; i.value = fields[name]; form.append(i) }
+			document.body.append(form); window.before = true; setTimeout(() => form.submit()); return 0 })()`, site+path, object(t, fields))))
+		for range 20 { // an error says that the page is being replaced
+			if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`!window.before && document.readyState === "complete"`)); err == nil {
+				break
+			}
+		}
+		b.reads(text)
+	}
+	forget := func() {
+		t.Helper()
+		if _, err := chromedp.Call(b.ctx, storage.ClearCookies, storage.ClearCookiesParams{}); err != nil {
+			t.Fatal(err)
+		}
+		b.goTo(site + "/auth/signin")
+	}
+	look := func(name, title string) { t.Helper(); b.look("steps-"+name, title, script, 320, 1280) }
+	b.goTo(site + "/auth/signin")
+	look("signin", "Sign in to ")
+	post("/auth/callback/password", map[string]string{"email": "ada@example.com", "password": "not the right one"}, "")
+	look("signin-wrong-password", "Sign in to ")
+
+	b.goTo(site + "/auth/password/sign-up")
+	look("password-sign-up", "Create an account")
+	post("/auth/password/sign-up", map[string]string{"email": "ada@example.com"}, "ada@example.com")
+	look("password-sent", "")
+	b.goTo(mails.open())
+	look("password-choose", "")
+	fields := map[string]string{}
+	for _, f := range get(b, chromedp.Evaluate[[][2]string](`[...document.querySelectorAll("form input[type=hidden]")].map((i) => [i.name, i.value])`)) {
+		fields[f[0]] = f[1]
+	}
+	action := strings.TrimPrefix(get(b, chromedp.Evaluate[string](`document.querySelector("form").action`)), site)
+	fields["password"] = "short"
+	post(action, fields, "too short")
+	look("password-choose-too-short", "")
+	fields["password"] = "several words that nobody guesses"
+	post(action, fields, "home")
+
+	for _, page := range []string{"password/change", "password/remove", "signout", "signin"} {
+		b.goTo(site + "/auth/" + page)
+		look("signed-in-"+strings.ReplaceAll(page, "/", "-"), "")
+	}
+	b.goTo(site + "/passkeys")
+	look("passkeys", "")
+
+	forget()
+	b.goTo(site + "/auth/password/forgot")
+	look("password-forgot", "")
+	b.goTo(site + "/auth/signin")
+	post("/auth/signin/email", map[string]string{"email": "new@example.com"}, "Code")
+	look("code", "Check your email")
+	post("/auth/callback/email", map[string]string{"code": "000000"}, "does not count")
+	look("code-wrong", "")
+	link := mails.open()
+	forget()
+	b.goTo(link)
+	look("confirm-link", "Sign in?")
+	b.goTo(site + "/auth/signin")
+	post("/auth/signin/email", map[string]string{"email": "held@example.com"}, "Code")
+	b.goTo(mails.open())
+	look("held-address", "This address is in use")
+	for range 4 {
+		b.goTo(site + "/auth/signin")
+		post("/auth/signin/email", map[string]string{"email": "often@example.com"}, "")
+	}
+	b.reads("too many attempts")
+	look("too-many", "Too many attempts")
+	b.goTo(site + "/auth/nowhere")
+	look("nowhere", "")
+
+	if _, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, language := range []string{"ar", "de", "ja"} {
+		if _, err := chromedp.Call(b.ctx, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range []string{"signin", "signout", "error?error=Verification", "password/sign-up", "verify-request"} {
+			b.goTo(site + "/auth/" + page)
+			if got := get(b, chromedp.Evaluate[string]("document.documentElement.lang")); got != language {
+				t.Errorf("%s is in %s, want %s", page, got, language)
+			}
+			name, _, _ := strings.Cut(page, "?")
+			look(language+"-"+strings.ReplaceAll(name, "/", "-"), "")
+		}
+	}
+}
+
+// object returns texts as an object of JavaScript.
+func object(t *testing.T, fields map[string]string) string {
+	t.Helper()
+	text, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
