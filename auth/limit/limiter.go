@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 	"github.com/gatehouse-go/gatehouse/auth/limit/counts"
 )
 
@@ -29,6 +30,15 @@ type Options struct {
 	// clock of its own.
 	Clock func() time.Time
 }
+
+// LogValue, Format and MarshalJSON show nothing, because Secret is one.
+func (o Options) LogValue() slog.Value { return slog.StringValue(redact.Text) }
+
+// Format prints what LogValue returns.
+func (o Options) Format(f fmt.State, _ rune) { redact.Format(f, o) }
+
+// MarshalJSON writes what LogValue returns.
+func (o Options) MarshalJSON() ([]byte, error) { return redact.JSON(o) }
 
 // Store counts attempts for several processes.
 type Store = counts.Store

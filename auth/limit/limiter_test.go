@@ -2,9 +2,12 @@ package limit_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,6 +217,20 @@ func TestRulesThatCannotBe(t *testing.T) {
 			}()
 			limit.New(o)
 		}()
+	}
+}
+
+// TestOptionsShowNoSecret: nothing prints the secret.
+func TestOptionsShowNoSecret(t *testing.T) {
+	o := limit.Options{Secret: secret}
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shown := range []string{fmt.Sprintf("%v %+v %#v %s", o, o, &o, []limit.Options{o}), string(text), slog.AnyValue(o).Resolve().String()} {
+		if strings.Contains(shown, secret) || shown == "" {
+			t.Errorf("the options are printed as %q", shown)
+		}
 	}
 }
 
