@@ -143,7 +143,7 @@ func (f passwordFlow) ask(ctx context.Context) (*Result, error) {
 	if f.r.wantsJSON() {
 		return redirectTo(f.e.url(f.r, ActionVerifyRequest) + "?provider=" + f.p.id() + "&type=email"), nil
 	}
-	page.Action, page.Links = "", nil
+	page.Action, page.Links, page.Form.Title = "", nil, page.T.Common.CheckMail
 	page.Text = texts.Fill(page.T.Password.Sent, map[string]string{"address": address})
 	return f.show(page), nil
 }

@@ -386,3 +386,55 @@ func TestPasswordMailFails(t *testing.T) {
 	failure = errors.New("the mail server is gone")
 	b.post("/auth/password/forgot", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
 }
+
+// TestPasswordPages: each page has one heading, the inputs that password managers look
+// for, needs no script, sends no Referer header, and is stored by no cache. After an
+// error the wrong input has the focus.
+func TestPasswordPages(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, nil)
+	s.member("ada@example.com", goodPassword)
+	b := s.browser()
+	s.signIn(b, "ada@example.com", goodPassword)
+	s.clock.advance(time.Hour)
+	asked := s.browser().post("/auth/password/forgot", "email", "ada@example.com")
+	change := b.get("/auth/password/change")
+	pages := map[string]struct {
+		page *reply
+		has  []string
+	}{
+		"sign-up": {s.browser().get("/auth/password/sign-up"), []string{`name="email"`, `autocomplete="username"`}},
+		"forgot":  {s.browser().get("/auth/password/forgot"), []string{`name="email"`, `autocomplete="username"`}},
+		"sent":    {asked, []string{"Check your email"}},
+		"choose":  {s.browser().get(s.link()), []string{`autocomplete="new-password"`, `autocomplete="username"`, "passwordrules"}},
+		"lost":    {s.browser().get("/auth/password/choose"), []string{`role="alert"`}},
+		"change":  {change, []string{`autocomplete="current-password"`, `autocomplete="new-password"`, `autocomplete="username"`}},
+		"remove":  {b.get("/auth/password/remove"), []string{`autocomplete="current-password"`, "Remove your password?"}},
+		"wrong":   {b.fill(change, "current", "x", "password", otherPassword), []string{`name="current" autocomplete="current-password" required autofocus aria-invalid="true"`}},
+		"short":   {b.fill(change, "current", goodPassword, "password", "x"), []string{`required autofocus aria-invalid="true" aria-describedby="password-error"`}},
+		"address": {s.browser().post("/auth/password/forgot", "email", "a@b@c"), []string{`aria-invalid="true"`, `value="a@b@c"`}},
+	}
+	for name, p := range pages {
+		h := p.page.Header
+		if h.Get("Referrer-Policy") != "no-referrer" || !strings.Contains(h.Get("Cache-Control"), "no-store") || h.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s: headers %v", name, h)
+		}
+		if strings.Count(p.page.body, "<h1>") != 1 || strings.Contains(p.page.body, "<script") || strings.Count(p.page.body, " autofocus") > 1 {
+			t.Errorf("%s: %s", name, p.page.body)
+		}
+		for _, text := range p.has {
+			if !strings.Contains(p.page.body, text) {
+				t.Errorf("%s: no %s in %s", name, text, p.page.body)
+			}
+		}
+	}
+	for _, p := range []string{"/auth/password/sign-up", "/auth/password/choose", "/auth/password/change"} { // HEAD changes nothing
+		if r := s.browser().do(http.MethodHead, p, nil, nil); r.body != "" || len(r.Cookies()) != 0 {
+			t.Errorf("HEAD %s: %q, %v", p, r.body, r.Cookies())
+		}
+	}
+	german := s.browser().do(http.MethodGet, "/auth/password/forgot", nil, http.Header{"Accept-Language": {"de"}})
+	if !strings.Contains(german.body, `lang="de"`) {
+		t.Errorf("the page in German: %s", german.body)
+	}
+}
