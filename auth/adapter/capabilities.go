@@ -286,7 +286,6 @@ type Password struct {
 	State string
 }
 
-// The most bytes of a password's Hash and State.
 const (
 	maxPasswordHash  = 2_000
 	maxPasswordState = 32_000
