@@ -160,7 +160,7 @@ interop-tests:
 
 ## shims: the suite over the real adapters of Auth.js, through the protocol for other languages, on real servers; needs Node
 shims: images
-	@$(WITH_STORES) -fast -stores postgres,replica -- sh -c 'cd adaptertest && GOWORK=off go test -count=1 -timeout 1h -v -run TestNode ./cmd/adaptertest -every-shim'
+	@$(WITH_STORES) -fast -stores postgres,replica,redis -- sh -c 'cd adaptertest && GOWORK=off go test -count=1 -timeout 1h -v -run TestNode ./cmd/adaptertest -every-shim'
 
 ## protocol: every broken adapter through the protocol for other languages, and adapters beside their direct runs
 protocol: images

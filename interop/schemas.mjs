@@ -1,7 +1,7 @@
 // Keeps each store of a measurement in a PostgreSQL schema of its own.
 //   pg         the package pg
 //   tables     the statements that make the tables
-//   adapterOf  makes the adapter of a pool
+//   adapterOf  makes the adapter of a pool, whose search path is the schema, and of the name of the schema
 export function schemas({ pg, url, tables, adapterOf }) {
   const admin = new pg.Pool({ connectionString: url, max: 2 })
   return {
@@ -13,7 +13,7 @@ SET LOCAL search_path TO ${store};
 ${tables}`)
       const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${store}`, max: 4 })
       pool.on("error", () => {}) // a connection that breaks while it is idle
-      return { adapter: adapterOf(pool), close: () => pool.end() }
+      return { adapter: adapterOf(pool, store), close: () => pool.end() }
     },
     drop: (store) => admin.query(`DROP SCHEMA ${store} CASCADE`),
   }

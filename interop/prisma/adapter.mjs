@@ -4,23 +4,12 @@
 import { PrismaAdapter } from "@auth/prisma-adapter"
 import { PrismaLibSql } from "@prisma/adapter-libsql"
 import { PrismaPg } from "@prisma/adapter-pg"
-import { execFileSync } from "node:child_process"
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
-import { createRequire } from "node:module"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { serve } from "../serve.mjs"
+import { generated } from "./client.mjs"
 
 const [file, database, part] = process.argv.slice(2)
-const dir = mkdtempSync(join(tmpdir(), "prisma-"))
+const { PrismaClient, remove } = generated(file)
 try {
-  copyFileSync(file, join(dir, "schema.prisma"))
-  symlinkSync(join(import.meta.dirname, "node_modules"), join(dir, "node_modules"), "junction")
-  // To generate a client needs no engine: without this variable Prisma would download one.
-  const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: "1", CHECKPOINT_DISABLE: "1" }
-  const prisma = join(import.meta.dirname, "node_modules", "prisma", "build", "index.js")
-  execFileSync(process.execPath, [prisma, "generate", "--no-hints"], { cwd: dir, env, stdio: ["ignore", "ignore", "inherit"] })
-  const { PrismaClient } = createRequire(import.meta.url)(join(dir, "client"))
   const store = database.startsWith("postgres")
     ? new PrismaPg({ connectionString: database, options: `-c search_path=${part}`, max: 4 }, { schema: part })
     : new PrismaLibSql({ url: `file:${database}` }, { timestampFormat: part })
@@ -34,5 +23,5 @@ try {
   await serve({ ...adapter, listAuthenticatorsByUserId })
   await client.$disconnect()
 } finally {
-  rmSync(dir, { recursive: true, force: true })
+  remove()
 }

@@ -37,7 +37,8 @@ func TestNode(t *testing.T) {
 	}
 	node := installed(t, "node")
 	for _, shim := range []struct{ dir, url string }{
-		{"drizzle", ""}, {"pg", "GATEHOUSE_POSTGRES_URL"}, {"drizzlepg", "GATEHOUSE_POSTGRES_URL"}, {"mongo", "GATEHOUSE_MONGO_REPLICA_URL"},
+		{"drizzle", ""}, {"pg", "GATEHOUSE_POSTGRES_URL"}, {"drizzlepg", "GATEHOUSE_POSTGRES_URL"}, {"prisma", "GATEHOUSE_POSTGRES_URL"},
+		{"mongo", "GATEHOUSE_MONGO_REPLICA_URL"}, {"upstash", "GATEHOUSE_REDIS_URL"},
 	} {
 		t.Run(shim.dir, func(t *testing.T) {
 			if shim.url != "" && !*every {
