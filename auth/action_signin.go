@@ -45,7 +45,11 @@ func (e *engine) signInPage(ctx context.Context, r *request) (*Result, error) {
 			}
 		}
 	}
-	if page.Person != "" || clash {
+	typed, taken := e.begun(r).TakeTyped()
+	if taken != nil {
+		page.Typed, page.TypedInto, ended = typed.Name, typed.Provider, append(ended, taken)
+	}
+	if page.Person != "" || clash || taken != nil {
 		result := privatePage(page.Render(), http.StatusOK)
 		result.Cookies = ended
 		return result, nil
@@ -67,13 +71,14 @@ func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
 	case *Credentials:
 		fields = p.Fields
 	case *Password:
-		fields, shown.Links = p.fields(), passwordFlow{e, r, p}.links()
+		fields, shown.Links, shown.Password = p.fields(), passwordFlow{e, r, p}.links(), true
 	case *WebAuthn:
 		fields, shown.Conditional = p.formFields(), p.EnableConditionalUI
+		shown.Shared = p.FormFields == nil && !p.DisableScript
 	}
 	shown.Action = e.providerURL(r, ActionCallback, p.id())
 	for _, f := range fields {
-		field := pages.Field{Name: f.Name, Label: f.Label, Type: f.Type, Placeholder: f.Placeholder, Attributes: f.Attributes}
+		field := pages.Field{Name: f.Name, Label: f.Label, Type: f.Type, Placeholder: f.Placeholder, Attributes: f.Attributes, Identifier: f.Identifier}
 		if field.Label == "" {
 			field.Label = f.Name
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/passwords"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
@@ -134,7 +135,9 @@ func (e *engine) failed(r *request, err error) *Result {
 		return &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte("null")}
 	}
 	if errors.Is(err, ErrTooManyAttempts) {
-		return e.look.tooManyAttempts(r.http, err, e.signInURL(r))
+		result := e.look.tooManyAttempts(r.http, err, e.signInURL(r))
+		result.Cookies = e.keepTyped(r)
+		return result
 	}
 	result := &Result{Location: e.errorURL(r, err)}
 	if storeFailed(err) {
@@ -143,7 +146,35 @@ func (e *engine) failed(r *request, err error) *Result {
 		result = &Result{Status: http.StatusOK, Header: jsonHeader(), Body: redirectAsJSON(result.Location, nil)}
 	}
 	result.Cookies = e.kept(r)
+	if t, ours := typeOf(err); ours && t.onSignInPage() {
+		result.Cookies = append(result.Cookies, e.keepTyped(r)...)
+	}
 	return result
+}
+
+// keepTyped returns the cookie with which the sign-in page shows once more what the
+// person typed into a form that was refused.
+func (e *engine) keepTyped(r *request) []*http.Cookie {
+	typed := began.Typed{Name: r.form.Get("email")}
+	if r.method != http.MethodPost || r.provider == nil || r.wantsJSON() {
+		return nil
+	}
+	switch p := r.provider.(type) {
+	case *Credentials:
+		typed.Name = p.typedName(r.form)
+	case *Email, *Password:
+	default:
+		return nil
+	}
+	typed.Provider = r.provider.id()
+	c, err := e.begun(r).KeepTyped(typed)
+	if err != nil {
+		e.logError(r.http.Context(), err) // the page shows an empty field
+	}
+	if c == nil {
+		return nil
+	}
+	return []*http.Cookie{c}
 }
 
 // storeFailed reports whether a request failed because the store did, or because too

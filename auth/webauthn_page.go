@@ -99,6 +99,10 @@ func (e *engine) changePasskey(ctx context.Context, r *request, userID string, p
 		}
 	}
 	id := r.form.Get("id")
+	if r.form.Get("op") == "remove" && r.form.Get("confirmed") == "" {
+		page.Asks = id
+		return http.StatusOK
+	}
 	switch r.form.Get("op") {
 	case "rename":
 		err = renamePasskey(ctx, e.store, userID, id, r.form.Get("name"))

@@ -167,15 +167,18 @@ const renewAfter = 10 * 60 * 1000;
 
 /**
  * Makes a form of the sign-in page work. It posts to callback/ID, and its inputs have the attribute data-form-field.
+ * A form that also serves another way to sign in has the URL callback/ID in data-passkey; only its buttons with
+ * data-passkey-action then use a passkey.
  * With data-conditional, the autofill offers passkeys, too.
  */
 export function enhance(form, { go = (url) => location.assign(url) } = {}) {
+  const shared = Boolean(form.dataset.passkey);
   if (!supportsPasskeys()) {
-    form.hidden = true;
-    form.style.display = "none";
+    if (!shared) form.hidden = true;
     return;
   }
-  const [, authURL, provider] = form.action.match(/^(.*)\/callback\/([^/?#]+)/);
+  form.hidden = false;
+  const [, authURL, provider] = (form.dataset.passkey || form.action).match(/^(.*)\/callback\/([^/?#]+)/);
   const inputs = [...form.querySelectorAll("input[data-form-field]")];
   const values = (list) => Object.fromEntries(list.filter((i) => i.name).map((i) => [i.name, i.value]));
   const message = form.querySelector("[data-passkey-message]");
@@ -183,7 +186,7 @@ export function enhance(form, { go = (url) => location.assign(url) } = {}) {
     if (message) message.textContent = text;
     if (message) message.hidden = !text;
   };
-  form.noValidate = true; // who signs in needs to type nothing
+  if (!shared) form.noValidate = true; // who signs in needs to type nothing
 
   let offer;
   const withdraw = () => {
@@ -195,7 +198,8 @@ export function enhance(form, { go = (url) => location.assign(url) } = {}) {
     const started = await begin(authURL, provider, { action, fields: values(inputs), ...options });
     if (started.action === "register" && !inputs.every((i) => i.reportValidity())) return;
     const data = await ask(started, options);
-    go(await finish(authURL, provider, started, data, { fields: values([...form.querySelectorAll("input")]) }));
+    const sent = [...form.querySelectorAll("input")].filter((i) => i.type !== "password" && i.type !== "checkbox");
+    go(await finish(authURL, provider, started, data, { fields: values(sent) }));
   }
 
   async function makeOffer() {
@@ -230,6 +234,7 @@ export function enhance(form, { go = (url) => location.assign(url) } = {}) {
   }
 
   form.addEventListener("submit", (event) => {
+    if (shared && event.submitter?.dataset.passkeyAction === undefined) return;
     event.preventDefault();
     use(event.submitter?.dataset.passkeyAction);
   });

@@ -66,9 +66,9 @@ func TestManagingInChromium(t *testing.T) {
 	c.waitFor(`document.querySelectorAll("section").length === 2`)
 	c.do(chromedp.SetValue(chromedp.CSS("#name-1"), "key ring"), chromedp.Click(chromedp.CSS(`section:nth-of-type(2) form:nth-of-type(1) button`)))
 	c.waitFor(`document.querySelector("section:nth-of-type(2) h2")?.textContent === "key ring"`)
-	c.do(chromedp.Click(chromedp.CSS(`section:nth-of-type(1) form:nth-of-type(2) button`)))
+	c.do(chromedp.Click(chromedp.CSS(`section:nth-of-type(1) form:nth-of-type(2) button`)), chromedp.Click(chromedp.CSS("#submitButton")))
 	c.waitFor(`document.querySelectorAll("section").length === 1`)
-	c.do(chromedp.Click(chromedp.CSS(`section:nth-of-type(1) form:nth-of-type(2) button`)))
+	c.do(chromedp.Click(chromedp.CSS(`section:nth-of-type(1) form:nth-of-type(2) button`)), chromedp.Click(chromedp.CSS("#submitButton")))
 	c.waitFor(`document.querySelector("[role=alert]").textContent.includes("only way to sign in")`)
 
 	c.signOut(s)

@@ -118,7 +118,7 @@ func TestPasskeysOfOthers(t *testing.T) {
 		return asAda.do(http.MethodPost, "/passkeys", form.Encode(), header)
 	}
 	own := http.Header{"Origin": {origin}}
-	if res := send(own, "op", "remove", "id", list[0].ID); res.StatusCode != http.StatusNotFound {
+	if res := send(own, "op", "remove", "confirmed", "true", "id", list[0].ID); res.StatusCode != http.StatusNotFound {
 		t.Errorf("the page answers with status %d", res.StatusCode)
 	}
 	mine, err := s.Passkeys(t.Context(), ada)
@@ -126,7 +126,7 @@ func TestPasskeysOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, header := range map[string]http.Header{"another site": {"Origin": {"https://evil.example"}}, "a sibling": {"Sec-Fetch-Site": {"same-site"}}, "nobody": {}} {
-		if res := send(header, "op", "remove", "id", mine[0].ID); res.StatusCode != http.StatusForbidden {
+		if res := send(header, "op", "remove", "confirmed", "true", "id", mine[0].ID); res.StatusCode != http.StatusForbidden {
 			t.Errorf("a form of %s is answered with status %d", name, res.StatusCode)
 		}
 	}
@@ -159,7 +159,7 @@ func TestWithoutEdits(t *testing.T) {
 		t.Errorf("got %v, want adapter.ErrUnsupported", err)
 	}
 	b.h = s.PasskeysPage()
-	form := url.Values{"op": {"remove"}, "id": {list[0].ID}}
+	form := url.Values{"op": {"remove"}, "confirmed": {"true"}, "id": {list[0].ID}}
 	res := b.do(http.MethodPost, "/passkeys", form.Encode(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {origin}})
 	if res.StatusCode != http.StatusNotImplemented {
 		t.Errorf("the page answers with status %d", res.StatusCode)

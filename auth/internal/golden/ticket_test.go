@@ -24,6 +24,10 @@ var linkCookie = regexp.MustCompile(`^(__Host-)?authjs\.link$`)
 // browser finished.
 var finishedCookie = regexp.MustCompile(`^(__Host-)?authjs\.finished$`)
 
+// typedCookie matches the name of the cookie that keeps what was typed into a form
+// that was refused.
+var typedCookie = regexp.MustCompile(`^(__Host-)?authjs\.typed$`)
+
 // setCookie is a Set-Cookie header, split into its parts.
 type setCookie struct{ name, value, attributes string }
 
@@ -44,6 +48,8 @@ func (r *replay) withoutTickets(cookies []string) []string {
 		case linkCookie.MatchString(c.name):
 			r.applied["A link is used up in the browser that requested it, or by a button"] = true
 			r.checkLink(c)
+		case typedCookie.MatchString(c.name):
+			r.applied[ownPages] = true
 		case finishedCookie.MatchString(c.name):
 			r.applied["An answer that comes twice leads on"] = true
 		case ticketCookie.MatchString(c.name):

@@ -40,6 +40,9 @@ type SignIn struct {
 	Error string
 	// Email is the initial value of the address field. It comes from the query.
 	Email string
+	// Typed is what the person typed into the form of the provider TypedInto, which
+	// was refused.
+	Typed, TypedInto string
 	// Clash says that the browser had sessions of two people, which were ended.
 	Clash bool
 	// Person is who is signed in, or empty. It is shown with the error MissingCSRF.
@@ -61,6 +64,9 @@ type Provider struct {
 	Fields []Field
 	// Conditional offers passkeys in the autofill of the fields.
 	Conditional bool
+	// Password says that this is the provider for passwords. Shared says that a
+	// passkey needs no form of its own.
+	Password, Shared bool
 	// Links follow the form.
 	Links []Link
 }
@@ -74,6 +80,8 @@ type Field struct {
 	Label       string
 	Type        string
 	Placeholder string
+	// Identifier says that the field names the account.
+	Identifier bool
 	// Attributes are further attributes of the input.
 	Attributes map[string]string
 }
@@ -261,6 +269,9 @@ func (p SignIn) Message() string {
 	case "MissingCSRF":
 		return t.NoForm
 	case "CredentialsSignin":
+		if a := p.Address(); a != nil && a.Password != nil && p.at() == a.Password.ID {
+			return p.Look.T.Password.Wrong
+		}
 		return t.Credentials
 	case "SessionRequired":
 		return t.SessionRequired
@@ -291,38 +302,7 @@ func (p SignIn) SignedInAs() string {
 	return p.Look.signedInAs(p.Person)
 }
 
-// Entry is a provider as the template shows it.
-type Entry struct {
-	Provider
-	// Class sets the colours of the provider's button.
-	Class string
-	// Ruled says that a line separates the entry from the next one.
-	Ruled bool
-	// Focus marks the first input of the page.
-	Focus bool
-}
-
-// External reports whether the button leads to another site.
-func (e Entry) External() bool { return external(e.Type) }
-
 func external(kind string) bool { return kind == "oauth" || kind == "oidc" }
-
-// Entries returns the providers. A line separates two entries unless both are
-// plain buttons.
-func (p SignIn) Entries() []Entry {
-	entries := make([]Entry, len(p.Providers))
-	focused := false
-	for i, shown := range p.Providers {
-		last := i == len(p.Providers)-1
-		entries[i] = Entry{
-			Provider: shown, Class: p.Look.classes[shown.ID],
-			Ruled: !last && (!external(shown.Type) || !external(p.Providers[i+1].Type)),
-			Focus: !focused && !external(shown.Type),
-		}
-		focused = focused || entries[i].Focus
-	}
-	return entries
-}
 
 // forbidden reports whether a field may not set the attribute, because it would
 // send the form elsewhere or run a script.

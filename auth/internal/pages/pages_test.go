@@ -58,6 +58,9 @@ func everyKind(s string) []Provider {
 		{ID: s, Name: s, Type: "email", Action: s},
 		{ID: s, Name: s, Type: "credentials", Action: s, Fields: fields},
 		{ID: s, Name: s, Type: "webauthn", Action: s, Fields: fields},
+		{ID: s, Name: s, Type: "credentials", Action: s, Password: true, Links: []Link{{URL: s, Text: s}}},
+		{ID: s, Name: s, Type: "webauthn", Action: s, Shared: true, Conditional: true},
+		{ID: s, Name: s, Type: "email", Action: s},
 	}
 }
 
@@ -86,7 +89,10 @@ func TestMarkupIsEscapedEverywhere(t *testing.T) {
 	for _, text := range []string{markup, "data:image/png," + markup} {
 		for name, page := range every(text) {
 			html := string(page.HTML)
-			for _, bad := range []string{"<script", "<img src=x", "onerror=alert(1)>", "onfocus=", "formaction="} {
+			if regexp.MustCompile(`<input[^>]*formaction`).MatchString(html) {
+				t.Errorf("%s: a field sends the form elsewhere", name)
+			}
+			for _, bad := range []string{"<script", "<img src=x", "onerror=alert(1)>", "onfocus="} {
 				if strings.Contains(html, bad) {
 					t.Errorf("%s contains %s\n%s", name, bad, html)
 				}
@@ -167,21 +173,51 @@ func TestColors(t *testing.T) {
 	}
 }
 
-func TestSignInGroups(t *testing.T) {
-	p := SignIn{Look: plainLook(), Providers: []Provider{
-		{ID: "email", Type: "email"}, {ID: "a", Type: "oauth"}, {ID: "b", Type: "oidc"}, {ID: "credentials", Type: "credentials"}, {ID: "c", Type: "oauth"},
+// TestOneAddressField: mail, password and passkey share the one field for an
+// address, and a form with fields of its own stays apart.
+func TestOneAddressField(t *testing.T) {
+	p := SignIn{Look: plainLook(), PasskeyScript: true, Typed: "ada@example.com", TypedInto: "password", Error: "CredentialsSignin", Providers: []Provider{
+		{ID: "email", Name: "Email", Type: "email", Action: "/auth/signin/email"}, {ID: "a", Name: "A", Type: "oauth", Action: "/auth/signin/a"},
+		{ID: "password", Type: "credentials", Password: true, Action: "/auth/callback/password", Links: []Link{{"/forgot", "Forgot?"}}},
+		{ID: "passkey", Type: "webauthn", Shared: true, Conditional: true, Action: "/auth/callback/passkey"},
+		{ID: "staff", Name: "Staff", Type: "credentials", Action: "/auth/callback/staff", Fields: []Field{{Name: "number", Type: "text"}}},
 	}}
-	var ruled, focus []bool
-	for _, e := range p.Entries() {
-		ruled, focus = append(ruled, e.Ruled), append(focus, e.Focus)
-	}
-	for i, want := range []bool{true, false, true, true, false} {
-		if ruled[i] != want {
-			t.Errorf("entry %d: ruled %v", i, ruled[i])
+	page := string(p.Render().HTML)
+	for text, want := range map[string]int{
+		`type="email"`: 1, `autocomplete="username webauthn"`: 1, `value="ada@example.com"`: 1, `formaction="/auth/signin/email"`: 1,
+		`formaction="/auth/callback/passkey"`: 2, `action="/auth/callback/password"`: 1, `autocomplete="current-password"`: 1,
+		`aria-describedby="signin-error" autofocus`: 1, `role="alert" id="signin-error"`: 1, "autofocus": 1, `href="/forgot"`: 1,
+		`action="/auth/callback/staff"`: 1, `<div class="or">`: 1, `data-passkey="/auth/callback/passkey"`: 1, "<noscript>": 1,
+	} {
+		if got := strings.Count(page, text); got != want {
+			t.Errorf("%s is there %d times, want %d", text, got, want)
 		}
 	}
-	if !focus[0] || focus[3] {
-		t.Errorf("focus %v", focus)
+	p.Providers = p.Providers[3:4]
+	if page = string(p.Render().HTML); !strings.Contains(page, ` hidden action="/auth/callback/passkey"`) || !strings.Contains(page, "<noscript>") {
+		t.Errorf("a passkey form without a script is shown\n%s", page)
+	}
+}
+
+// TestErrorsStandAtTheirField: a message about a form is there, any other one is at
+// the top with the focus.
+func TestErrorsStandAtTheirField(t *testing.T) {
+	ways := []Provider{
+		{ID: "email", Type: "email"}, {ID: "one", Type: "credentials", Fields: []Field{{Name: "user"}}},
+		{ID: "two", Type: "credentials", Fields: []Field{{Name: "pin", Type: "password"}, {Name: "card"}}},
+	}
+	for failure, want := range map[string]string{"EmailSignInError": "email", "CredentialsSignin": "two", "OAuthSignin": "", "x": ""} {
+		p := SignIn{Look: plainLook(), Error: failure, Providers: ways, Typed: "7", TypedInto: "two"}
+		page := string(p.Render().HTML)
+		if got := p.at(); got != want || p.AtTop() != (want == "") || strings.Count(page, "autofocus") != 1 {
+			t.Errorf("%s: at %q, want %q\n%s", failure, got, want, page)
+		}
+		if top := strings.Contains(page, `role="alert" tabindex="-1" autofocus`); top != (want == "") {
+			t.Errorf("%s: at the top %v", failure, top)
+		}
+		if !strings.Contains(page, `name="card" id="input-card-for-two-provider" type="" placeholder="" value="7"`) {
+			t.Errorf("%s: what was typed is not in its field\n%s", failure, page)
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package pages
 
-import "html/template"
+import (
+	"cmp"
+	"html/template"
+)
 
 // Passkeys is the page on which users manage their passkeys.
 type Passkeys struct {
@@ -13,6 +16,8 @@ type Passkeys struct {
 	CSRFToken string
 	// HomeURL is the home page of the site.
 	HomeURL string
+	// Asks is the ID of a passkey that is removed if the person confirms it.
+	Asks string
 	// Notice and Error report the result of a change.
 	Notice, Error string
 	// Forget is the ID of a passkey that was just removed from the relying
@@ -25,6 +30,19 @@ type Passkey struct {
 	ID, Name, Created, LastUsed string
 	BackedUp, Syncable          bool
 }
+
+// Asked is the passkey of Asks, or nil.
+func (p Passkeys) Asked() *Passkey {
+	for i := range p.List {
+		if p.Asks != "" && p.List[i].ID == p.Asks {
+			return &p.List[i]
+		}
+	}
+	return nil
+}
+
+// Called is the name of a passkey.
+func (p Passkeys) Called(k Passkey) string { return cmp.Or(k.Name, p.Look.T.Passkeys.Unnamed) }
 
 // Render renders the page.
 func (p Passkeys) Render() Rendered {

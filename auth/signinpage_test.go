@@ -1,0 +1,59 @@
+package auth_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth"
+)
+
+// TestTypedAddressIsKept: a form that was refused leads to the sign-in page, on which
+// what was typed stands once, in its field and beside the error. It stands in no URL,
+// and the cookie shows nothing and is read once, for a minute.
+func TestTypedAddressIsKept(t *testing.T) {
+	now := newClock()
+	var box outbox
+	refuses := &auth.Credentials{Fields: []auth.Field{{Name: "user"}, {Name: "pin", Type: "password"}}, Authorize: password().Authorize}
+	h := newHandler(t, auth.Config{
+		Adapter: newStore(), Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, Clock: now.Now, Providers: []auth.Provider{box.provider(), refuses},
+	})
+	for path, form := range map[string]url.Values{
+		"/auth/callback/credentials": {"user": {"ada.secret"}, "pin": {"wrong"}},
+		"/auth/signin/email":         {"email": {"ada.secret"}},
+	} {
+		b := newBrowser(t, h)
+		fields := []string{"csrfToken", b.csrf()}
+		for name := range form {
+			fields = append(fields, name, form.Get(name))
+		}
+		r := b.submit(path, fields...)
+		kept := r.Header["Set-Cookie"]
+		if strings.Contains(r.location(), "ada") || len(kept) != 1 || strings.Contains(kept[0], "ada") || strings.Contains(kept[0], "wrong") ||
+			!strings.Contains(kept[0], "__Host-authjs.typed=") || !strings.Contains(kept[0], "Max-Age=60") {
+			t.Fatalf("%s leads to %s with %q", path, r.location(), kept)
+		}
+		page := b.get(r.location())
+		if strings.Count(page.body, `value="ada.secret"`) != 1 || strings.Contains(page.body, `"wrong"`) || strings.Count(page.body, " autofocus") != 1 ||
+			!strings.Contains(page.body, `aria-describedby="signin-error" autofocus`) || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
+			t.Errorf("%s: %v\n%s", path, page.Header, page.body)
+		}
+		if again := b.get(r.location()); strings.Contains(again.body, "ada.secret") {
+			t.Errorf("%s: the second page has the address, too", path)
+		}
+		b.submit(path, fields...)
+		now.advance(2 * time.Minute)
+		if late := b.get(r.location()); strings.Contains(late.body, "ada.secret") {
+			t.Errorf("%s: a page after two minutes has the address", path)
+		}
+	}
+	b := newBrowser(t, h)
+	r := b.do(http.MethodPost, "/auth/signin/email", strings.NewReader("email=ada&csrfToken="+b.csrf()), http.Header{
+		"Content-Type": {"application/x-www-form-urlencoded"}, "X-Auth-Return-Redirect": {"1"},
+	})
+	if len(r.Header["Set-Cookie"]) != 0 {
+		t.Errorf("a script gets %q", r.Header["Set-Cookie"])
+	}
+}
