@@ -5,6 +5,8 @@ package mysqltest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -26,8 +28,10 @@ import (
 // Settings describes how a test reaches a server.
 type Settings struct {
 	// URL names the server, as in mysql://user:password@host:port/. Its account may create
-	// databases there.
+	// databases there. The parameter tls is that of the driver.
 	URL string
+	// Roots are the certificates with which the server's is checked, instead of what tls says.
+	Roots *x509.CertPool
 	// Nodes are the addresses of the nodes of a cluster, in which each further handle of a store
 	// is on the next node. Without them every handle is on the server of the URL.
 	Nodes []string
@@ -82,6 +86,10 @@ func openEmpty(ctx context.Context, s Settings) (*Env, error) {
 	server := driver.NewConfig()
 	server.Net, server.Addr, server.User = "tcp", u.Host, u.User.Username()
 	server.Passwd, _ = u.User.Password()
+	server.TLSConfig = u.Query().Get("tls")
+	if s.Roots != nil {
+		server.TLSConfig, server.TLS = "", &tls.Config{RootCAs: s.Roots, ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+	}
 	e := &Env{Settings: s, server: server, name: "gatehouse_" + strings.ToLower(rand.Text())}
 	if err := e.onServer(ctx, "CREATE DATABASE "+e.name); err != nil {
 		return nil, fmt.Errorf("mysqltest: the account must be allowed to create databases: %w", err)

@@ -103,6 +103,7 @@ func openMySQL(rawURL string) (*sql.DB, error) {
 	c := mysql.NewConfig()
 	c.Net, c.Addr, c.User, c.Logger = "tcp", u.Host, u.User.Username(), &mysql.NopLogger{}
 	c.Passwd, _ = u.User.Password()
+	c.TLSConfig = u.Query().Get("tls")
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 const (
 	LocalStores = "gatehouse/stores:local" // PostgreSQL 15, Redis 7.0, PgBouncer and MariaDB 10.11
 	LocalMongo  = "gatehouse/mongo:local"  // mongod 6.0
-	LocalTrixie = "gatehouse/trixie:local" // PostgreSQL 17, Redis 8.0, Valkey 8.1, MariaDB 11.8
+	LocalTrixie = "gatehouse/trixie:local" // PostgreSQL 17, Redis 8.0, Valkey 8.1, MariaDB 11.8 with Galera, HAProxy 3.0
 	LocalSid    = "gatehouse/sid:local"    // PostgreSQL 18, Valkey 9.1, MySQL 9
 )
 
@@ -30,8 +30,9 @@ var (
 	}
 	redisReleases   = []release{{"8", "redis:8", LocalTrixie}, {"7", "redis:7", LocalStores}}
 	valkeyReleases  = []release{{"9", "valkey/valkey:9", LocalSid}, {"8", "valkey/valkey:8", LocalTrixie}}
-	mariadbReleases = []release{{"11", "mariadb:11.8", LocalTrixie}, {"10", "mariadb:10.11", LocalStores}}
-	mysqlReleases   = []release{{"9", "mysql:9", LocalSid}, {"8", "mysql:8.4", ""}}
+	mariadbReleases = []release{{"11", "mariadb:11.8", LocalTrixie}, {"10", "mariadb:10.11", LocalStores}, {"10.6", "mariadb:10.6", ""}}
+	haproxyReleases = []release{{"3", "haproxy:3.0", LocalTrixie}}
+	mysqlReleases   = []release{{"9", "mysql:9", LocalSid}, {"8", "mysql:8.4", ""}, {"8.0", "mysql:8.0", ""}}
 	mongoReleases   = []release{{"8", "mongo:8", ""}, {"7", "mongo:7", ""}, {"6", "mongo:6", LocalMongo}, {"5", "mongo:5", ""}}
 )
 

@@ -21,8 +21,10 @@ const (
 	KindValkey       Kind = "valkey"     // Valkey 9, 8
 	KindRedisCluster Kind = "cluster"    // three masters of Redis; versions as KindRedis
 	KindSentinel     Kind = "sentinel"   // a master of Redis, two replicas, three sentinels; versions as KindRedis
-	KindMariaDB      Kind = "mariadb"    // MariaDB 11, 10
-	KindMySQL        Kind = "mysql"      // MySQL 9, 8
+	KindMariaDB      Kind = "mariadb"    // MariaDB 11, 10, 10.6
+	KindMySQL        Kind = "mysql"      // MySQL 9, 8, 8.0
+	KindMariaDBTLS   Kind = "mariadbtls" // refuses connections without TLS, with a self-signed certificate; versions as KindMariaDB
+	KindHAProxy      Kind = "haproxy"    // HAProxy before a MariaDB of its own
 	KindGalera       Kind = "galera"     // three nodes of MariaDB; versions as KindMariaDB
 	KindMongo        Kind = "mongo"      // MongoDB, standalone: 8, 7, 6, 5
 	KindMongoReplica Kind = "replica"    // a replica set of one member; versions as KindMongo
@@ -38,18 +40,20 @@ const (
 // The environment variables that name running servers, in any version. The variable for a version has its
 // number before the last part, as in GATEHOUSE_POSTGRES_15_URL.
 const (
-	EnvPostgres     = "GATEHOUSE_POSTGRES_URL"   // postgres://user:password@host:port/database
-	EnvPgBouncer    = "GATEHOUSE_PGBOUNCER_URL"  // the same, of a PgBouncer in transaction mode
-	EnvStandby      = "GATEHOUSE_STANDBY_URL"    // two such URLs, separated by a comma, the primary's first
-	EnvRedis        = "GATEHOUSE_REDIS_URL"      // redis://host:port/0
-	EnvRedisTLS     = "GATEHOUSE_REDIS_TLS_URL"  // rediss://host:port/0
-	EnvValkey       = "GATEHOUSE_VALKEY_URL"     // the same
-	EnvRedisCluster = "GATEHOUSE_REDIS_CLUSTER"  // host:port,host:port,host:port
-	EnvSentinel     = "GATEHOUSE_REDIS_SENTINEL" // host:port of each sentinel; the master's name is "gatehouse"
-	EnvMariaDB      = "GATEHOUSE_MARIADB_URL"    // mysql://user:password@host:port/
-	EnvMySQL        = "GATEHOUSE_MYSQL_URL"      // the same
-	EnvGalera       = "GATEHOUSE_GALERA_URL"     // the same of each node, separated by commas
-	EnvMongo        = "GATEHOUSE_MONGO_URL"      // mongodb://host:port/
+	EnvPostgres     = "GATEHOUSE_POSTGRES_URL"    // postgres://user:password@host:port/database
+	EnvPgBouncer    = "GATEHOUSE_PGBOUNCER_URL"   // the same, of a PgBouncer in transaction mode
+	EnvStandby      = "GATEHOUSE_STANDBY_URL"     // two such URLs, separated by a comma, the primary's first
+	EnvRedis        = "GATEHOUSE_REDIS_URL"       // redis://host:port/0
+	EnvRedisTLS     = "GATEHOUSE_REDIS_TLS_URL"   // rediss://host:port/0
+	EnvValkey       = "GATEHOUSE_VALKEY_URL"      // the same
+	EnvRedisCluster = "GATEHOUSE_REDIS_CLUSTER"   // host:port,host:port,host:port
+	EnvSentinel     = "GATEHOUSE_REDIS_SENTINEL"  // host:port of each sentinel; the master's name is "gatehouse"
+	EnvMariaDB      = "GATEHOUSE_MARIADB_URL"     // mysql://user:password@host:port/
+	EnvMySQL        = "GATEHOUSE_MYSQL_URL"       // the same
+	EnvMariaDBTLS   = "GATEHOUSE_MARIADB_TLS_URL" // mysql://user:password@host:port/?tls=skip-verify
+	EnvHAProxy      = "GATEHOUSE_HAPROXY_URL"     // as EnvMariaDB
+	EnvGalera       = "GATEHOUSE_GALERA_URL"      // the same of each node, separated by commas
+	EnvMongo        = "GATEHOUSE_MONGO_URL"       // mongodb://host:port/
 	EnvMongoReplica = "GATEHOUSE_MONGO_REPLICA_URL"
 	EnvMongoUsers   = "GATEHOUSE_MONGO_USERS_URL" // mongodb://user:password@host:port/, of a user with the role root
 	EnvMongoSet     = "GATEHOUSE_MONGO_SET_URL"   // mongodb://host:port,host:port,host:port/?replicaSet=name
@@ -82,6 +86,8 @@ func kinds() []kind {
 		{KindSentinel, EnvSentinel, "Redis Sentinel", true, (*Stores).startSentinel, versionOfSentinel},
 		{KindMariaDB, EnvMariaDB, "MariaDB", false, (*Stores).startMariaDB, versionOfMariaDB},
 		{KindMySQL, EnvMySQL, "MySQL", false, (*Stores).startMySQL, versionOfMariaDB},
+		{KindMariaDBTLS, EnvMariaDBTLS, "MariaDB with TLS", false, (*Stores).startMariaDBTLS, versionOfMariaDB},
+		{KindHAProxy, EnvHAProxy, "HAProxy", false, (*Stores).startHAProxy, versionOfMariaDB},
 		{KindGalera, EnvGalera, "Galera", true, (*Stores).startGalera, versionOfGalera},
 		{KindMongo, EnvMongo, "MongoDB", false, (*Stores).startMongo, versionOfMongo},
 		{KindMongoReplica, EnvMongoReplica, "MongoDB replica set", false, (*Stores).startMongoReplicaSet, versionOfMongo},
@@ -114,7 +120,7 @@ func (k Kind) split() (kind, string, error) {
 		if cut, ok := strings.CutSuffix(stem, "_URL"); ok {
 			stem, end = cut, "_URL"
 		}
-		found.variable = stem + "_" + version + end
+		found.variable = stem + "_" + strings.ReplaceAll(version, ".", "_") + end
 	}
 	return found, version, nil
 }

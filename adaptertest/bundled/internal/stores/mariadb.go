@@ -2,6 +2,7 @@ package stores
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/testcontainers/testcontainers-go"
@@ -31,21 +32,85 @@ func (s *Stores) startMySQLServer(ctx context.Context, name, program string, rel
 	if size := s.options.Disk; size != "" {
 		disk = append(disk, testcontainers.WithTmpfs(map[string]string{"/data": "size=" + size, "/var/lib/mysql": "size=" + size}))
 	}
+	return s.mysqlAt(ctx, name, image, "", append(disk, testcontainers.WithCmd(command...))...)
+}
+
+// mysqlAt runs a server and awaits it. The query ends the URL.
+func (s *Stores) mysqlAt(ctx context.Context, name, image, query string, options ...testcontainers.ContainerCustomizer) (*Store, error) {
 	c, ports, err := s.engine.run(ctx, name, []int{3306}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			return testcontainers.Run(ctx, image, append(append(publish, disk...), testcontainers.WithEnv(map[string]string{
+			return testcontainers.Run(ctx, image, append(append(publish, testcontainers.WithEnv(map[string]string{
 				"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1", "MYSQL_ALLOW_EMPTY_PASSWORD": "1",
-			}), testcontainers.WithCmd(command...))...)
+			})), options...)...)
 		})
 	if err != nil {
 		return nil, err
 	}
 	addr := loopback(ports[0])
-	store := &Store{Name: name, URL: "mysql://root@" + addr + "/", Addrs: []string{addr}, container: c, version: versionOfMariaDB}
+	store := &Store{Name: name, URL: "mysql://root@" + addr + "/" + query, Addrs: []string{addr}, container: c, version: versionOfMariaDB}
 	if err := store.await(ctx); err != nil {
 		return nil, err
 	}
 	return store, nil
+}
+
+// startMariaDBTLS starts one server that refuses connections without TLS. Roots has its certificate. With the URL, a client
+// does not verify the certificate.
+func (s *Stores) startMariaDBTLS(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, mariadbReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	certificate, key, roots, err := selfSigned()
+	if err != nil {
+		return nil, err
+	}
+	store, err := s.mysqlAt(ctx, "MariaDB with TLS", image, "?tls=skip-verify",
+		testcontainers.WithFiles(textFile("/tls/certificate.pem", certificate), textFile("/tls/key.pem", key)),
+		testcontainers.WithCmd("mariadbd", "--max-connections=1000", "--require-secure-transport=ON",
+			"--ssl-cert=/tls/certificate.pem", "--ssl-key=/tls/key.pem"))
+	if err != nil {
+		return nil, err
+	}
+	store.Roots = roots
+	return store, nil
+}
+
+// textFile is a file in a container.
+func textFile(path, content string) testcontainers.ContainerFile {
+	return testcontainers.ContainerFile{Reader: strings.NewReader(content), ContainerFilePath: path, FileMode: 0o644}
+}
+
+// haproxyConfig passes connections on to one server.
+const haproxyConfig = `defaults
+	mode tcp
+	timeout connect 10s
+	timeout client 1h
+	timeout server 1h
+
+listen mariadb
+	bind *:3306
+	maxconn 1000
+	server one %s:3306
+`
+
+// startHAProxy starts HAProxy before a server of its own, with which it shares the network.
+func (s *Stores) startHAProxy(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, haproxyReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	server, err := s.startMariaDB(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	host, err := server.container.ContainerIP(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.mysqlAt(ctx, "HAProxy", image, "",
+		testcontainers.WithFiles(textFile("/etc/gatehouse/haproxy.cfg", fmt.Sprintf(haproxyConfig, host))),
+		testcontainers.WithCmd("haproxy", "-f", "/etc/gatehouse/haproxy.cfg"))
 }
 
 // versionOfMariaDB asks a server of MySQL's protocol for its product and version.

@@ -51,16 +51,13 @@ func (s *Stores) startPgBouncer(ctx context.Context, version string) (*Store, er
 	if err != nil {
 		return nil, err
 	}
-	file := func(path, content string) testcontainers.ContainerFile {
-		return testcontainers.ContainerFile{Reader: strings.NewReader(content), ContainerFilePath: path, FileMode: 0o644}
-	}
 	c, ports, err := s.engine.run(ctx, "PgBouncer", []int{6432}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
 			return testcontainers.Run(ctx, LocalStores, append(publish,
 				testcontainers.WithCmd("pgbouncer", "/etc/gatehouse/pgbouncer.ini"),
 				testcontainers.WithFiles(
-					file("/etc/gatehouse/pgbouncer.ini", fmt.Sprintf(pgbouncerConfig, hostOfPostgres, account)),
-					file("/etc/gatehouse/users", fmt.Sprintf("%q %q\n", account, account)),
+					textFile("/etc/gatehouse/pgbouncer.ini", fmt.Sprintf(pgbouncerConfig, hostOfPostgres, account)),
+					textFile("/etc/gatehouse/users", fmt.Sprintf("%q %q\n", account, account)),
 				),
 				tcnetwork.WithNetwork([]string{"pgbouncer"}, network),
 			)...)

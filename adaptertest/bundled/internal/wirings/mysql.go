@@ -34,7 +34,11 @@ func mysqlWirings() []Wiring {
 		{"MariaDB", newest, mysqltest.Settings{}},
 		{"MariaDB 10", newest.Of("10"), mysqltest.Settings{}},
 		{"MySQL 9", stores.KindMySQL.Of("9"), mysqltest.Settings{}},
-		{"MySQL 8", stores.KindMySQL.Of("8"), mysqltest.Settings{}}, // only a registry has it
+		{"MySQL 8", stores.KindMySQL.Of("8"), mysqltest.Settings{}}, // only a registry has it, and the next two
+		{"MySQL 8.0", stores.KindMySQL.Of("8.0"), mysqltest.Settings{}},
+		{"MariaDB 10.6", newest.Of("10.6"), mysqltest.Settings{}},
+		{"TLS", stores.KindMariaDBTLS, mysqltest.Settings{}},
+		{"HAProxy", stores.KindHAProxy, mysqltest.Settings{}},
 		{"Galera of three", stores.KindGalera, with("wsrep_sync_wait", "1")},
 		{"pool of one", newest, mysqltest.Settings{Conns: 1}},
 		{"other zone, times parsed", newest, zone},
@@ -60,7 +64,7 @@ func (w mysqlWiring) open(ctx context.Context, s *stores.Stores) (*Opened, error
 		return nil, err
 	}
 	settings := w.settings
-	settings.URL = server.URL
+	settings.URL, settings.Roots = server.URL, server.Roots
 	if len(server.Addrs) > 1 {
 		settings.Nodes = server.Addrs
 	}
