@@ -102,8 +102,8 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 			client.all, e.oauth[p.ID] = e.oauth, client
 		}
 	}
-	if e.password != nil && e.store != nil && e.store.passwords != nil {
-		e.store.stamps, e.tokens.passwords = true, e.store
+	if e.password != nil && e.store != nil && e.store.passwords.adapter != nil {
+		e.store.stamps, e.tokens.passwords = true, e.store.passwords
 	}
 	return e, append(incomplete, e.check()...)
 }

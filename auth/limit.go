@@ -75,7 +75,7 @@ func (e *engine) limit(ctx context.Context, r *request, a Attempt) error {
 	if e.config.Limit == nil {
 		return nil
 	}
-	a.Request, a.Client, a.Browser = r.withBody(ctx), e.config.clientOf(r.http), r.knownBrowser(ctx, e.begun(r), e.store, a.Identifier)
+	a.Request, a.Client, a.Browser = r.withBody(ctx), e.config.clientOf(r.http), r.knownBrowser(ctx, e.begun(r), passwordsOf(e.store), a.Identifier)
 	r.named = a.Identifier
 	_, err := guard(ctx, func(ctx context.Context, a Attempt) (struct{}, error) { return struct{}{}, e.config.Limit(ctx, a) }, shown(a))
 	if err == nil {
@@ -89,7 +89,7 @@ func (e *engine) limit(ctx context.Context, r *request, a Attempt) error {
 // name, and has no other password since. Only the store of such a browser is asked,
 // so that nobody else learns from the time whether the name is known. A browser
 // that is not known any more forgets the user.
-func (r *request) knownBrowser(ctx context.Context, b *began.Browser, s *store, name string) string {
+func (r *request) knownBrowser(ctx context.Context, b *began.Browser, s *keptPasswords, name string) string {
 	known := b.KnownFor(name)
 	if known == nil {
 		return ""
@@ -110,7 +110,7 @@ func (r *request) knownBrowser(ctx context.Context, b *began.Browser, s *store, 
 // remember returns the cookie by which limits know the browser of a user who has
 // signed in, by the address and the name that was typed. The address counts only
 // if the store has it: there nobody else has it, too.
-func (r *request) remember(ctx context.Context, b *began.Browser, s *store, userID string, done *signedIn) ([]*http.Cookie, error) {
+func (r *request) remember(ctx context.Context, b *began.Browser, s *keptPasswords, userID string, done *signedIn) ([]*http.Cookie, error) {
 	address, version := "", done.passwordVersion
 	if done.stored {
 		address = done.user.Email

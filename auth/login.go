@@ -359,13 +359,13 @@ func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedI
 		if proves {
 			notify(ctx, e, "UpdateUser", e.config.Events.UpdateUser, UpdateUserEvent{User: done.user})
 		}
-		if err := e.store.renewPassword(ctx, found.ID, id.password); err != nil {
+		if err := e.store.passwords.renewPassword(ctx, found.ID, id.password); err != nil {
 			return nil, err
 		}
 	} else {
 		record := id.user.record()
 		record.EmailVerified = &now
-		created, err := e.store.createUserWith(ctx, record, id.password)
+		created, err := e.store.passwords.createUserWith(ctx, record, id.password)
 		if err != nil {
 			return nil, raced(err)
 		}

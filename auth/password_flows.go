@@ -165,7 +165,7 @@ func (f passwordFlow) mailLink(ctx context.Context, user *adapter.User, address 
 	}
 	token = token[:secureBits/4]
 	now := f.e.config.Clock()
-	expires, ok, err := passwords.Pending(ctx, f.e.store, f.e.csrfKeys[0], purpose, address, token, now)
+	expires, ok, err := passwords.Pending(ctx, f.e.store.passwords, f.e.csrfKeys[0], purpose, address, token, now)
 	if err != nil || !ok {
 		return err
 	}
@@ -268,7 +268,7 @@ func (f passwordFlow) choose(ctx context.Context) (*Result, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout)
 	defer cancel()
 	e := f.e
-	used, err := passwords.Use(ctx, e.store, e.csrfKeys, p.purpose, p.address, p.token, e.config.Clock())
+	used, err := passwords.Use(ctx, e.store.passwords, e.csrfKeys, p.purpose, p.address, p.token, e.config.Clock())
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func (f passwordFlow) choose(ctx context.Context) (*Result, error) {
 	}
 	chosen, err := f.newPassword(ctx, "", password)
 	if err != nil { // the link counts still
-		return nil, errors.Join(err, giveLinkBack(ctx, e.store, *used))
+		return nil, errors.Join(err, giveLinkBack(ctx, e.store.passwords, *used))
 	}
 	return f.signInProven(ctx, p.address, chosen)
 }
@@ -296,23 +296,23 @@ func (f passwordFlow) signInProven(ctx context.Context, address string, chosen *
 	if err != nil {
 		return nil, err
 	}
-	if err := passwords.End(ctx, e.store, e.csrfKeys, address); err != nil {
+	if err := passwords.End(ctx, e.store.passwords, e.csrfKeys, address); err != nil {
 		e.logError(ctx, err) // they expire in any case
 	}
-	if has(ctx, e.store, owner, chosen) { // otherwise the person was asked what to do
+	if has(ctx, e.store.passwords, owner, chosen) { // otherwise the person was asked what to do
 		f.tell(ctx, passwords.Changed, &adapter.User{Email: user.Email})
 	}
 	return result, nil
 }
 
 // giveLinkBack makes a link count again.
-func giveLinkBack(ctx context.Context, s *store, used adapter.VerificationToken) error {
-	return s.createVerificationToken(ctx, used)
+func giveLinkBack(ctx context.Context, s *keptPasswords, used adapter.VerificationToken) error {
+	return s.CreateToken(ctx, used)
 }
 
 // has reports whether the user with the ID, which is empty for a new one, has the
 // password.
-func has(ctx context.Context, s *store, userID string, p *adapter.Password) bool {
+func has(ctx context.Context, s *keptPasswords, userID string, p *adapter.Password) bool {
 	if userID == "" {
 		return false
 	}
@@ -363,7 +363,7 @@ func (f passwordFlow) changerIn(ctx context.Context, b browser) (changer, error)
 	if err != nil || c.user == nil {
 		return changer{}, err
 	}
-	if c.stored, err = e.store.Password(ctx, c.user.ID); err != nil {
+	if c.stored, err = e.store.passwords.Password(ctx, c.user.ID); err != nil {
 		return changer{}, err
 	}
 	token := current.browser.sessionToken
@@ -453,7 +453,7 @@ func (c changer) change(ctx context.Context, f passwordFlow, page pages.Password
 	if err != nil {
 		return nil, err
 	}
-	switch ok, err := replacePassword(ctx, f.e.store, c.stored, *chosen); {
+	switch ok, err := replacePassword(ctx, f.e.store.passwords, c.stored, *chosen); {
 	case err != nil:
 		return nil, err
 	case !ok:
@@ -464,7 +464,7 @@ func (c changer) change(ctx context.Context, f passwordFlow, page pages.Password
 
 // replacePassword stores a password in place of one that was read, or of none. It
 // reports false if that was changed meanwhile.
-func replacePassword(ctx context.Context, s *store, read *adapter.Password, chosen adapter.Password) (bool, error) {
+func replacePassword(ctx context.Context, s *keptPasswords, read *adapter.Password, chosen adapter.Password) (bool, error) {
 	if read == nil {
 		return true, s.setPassword(ctx, chosen)
 	}
@@ -474,7 +474,7 @@ func replacePassword(ctx context.Context, s *store, read *adapter.Password, chos
 // remove removes the password, unless it is the only way to sign in.
 func (c changer) remove(ctx context.Context, f passwordFlow, page pages.Password) (*Result, error) {
 	byMail := f.e.emailProviders > 0 && c.user.Email != "" && c.user.EmailVerified != nil
-	switch err := dropPassword(ctx, f.e.store, c.user.ID, !byMail); {
+	switch err := dropPassword(ctx, f.e.store.passwords, c.user.ID, !byMail); {
 	case errors.Is(err, adapter.ErrLastCredential):
 		return f.again(http.StatusConflict, page, "", page.T.Password.OnlyWay), nil
 	case err != nil:
@@ -483,7 +483,7 @@ func (c changer) remove(ctx context.Context, f passwordFlow, page pages.Password
 	return c.done(ctx, f, passwords.Removed, nil)
 }
 
-func dropPassword(ctx context.Context, s *store, userID string, keepOne bool) error {
+func dropPassword(ctx context.Context, s *keptPasswords, userID string, keepOne bool) error {
 	return s.deletePassword(ctx, userID, keepOne)
 }
 

@@ -97,7 +97,7 @@ func (f passwordFlow) try(ctx context.Context, userID, address, password string)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := passwords.Check(ctx, f.e.store, f.p.settings.Hasher, passwords.Attempt{
+	stored, err := passwords.Check(ctx, f.e.store.passwords, f.p.settings.Hasher, passwords.Attempt{
 		UserID: userID, Nobody: nobody, Client: f.client(), Password: password, Browser: f.knownBrowser,
 		Lock: func() (func(), error) { return f.e.logins.acquire(ctx, "password\x00"+address) },
 	})
@@ -134,7 +134,7 @@ func (f passwordFlow) begin(ctx context.Context, record *adapter.User, account *
 		return nil, err
 	}
 	if done.session != nil && shown != nil {
-		if err := stillHas(ctx, e.store, record.ID, version); err != nil {
+		if err := stillHas(ctx, e.store.passwords, record.ID, version); err != nil {
 			e.endOldSession(ctx, done.session.SessionToken)
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func (f passwordFlow) begin(ctx context.Context, record *adapter.User, account *
 }
 
 // stillHas returns an error unless the user has the password of that version.
-func stillHas(ctx context.Context, s *store, userID, version string) error {
+func stillHas(ctx context.Context, s *keptPasswords, userID, version string) error {
 	now, err := s.Password(ctx, userID)
 	if err == nil && (now == nil || passwords.StateOf(now).Version != version) {
 		err = errWrongPassword

@@ -56,7 +56,7 @@ type sessionTokens struct {
 	// once remembers which tokens were signed out.
 	once *once.Memory
 	// passwords has the passwords of the users; nil if nobody has any here.
-	passwords *store
+	passwords *keptPasswords
 }
 
 // open decodes a session token and checks that its session has not ended.

@@ -29,7 +29,7 @@ type store struct {
 	sessions adapter.SessionLists
 	tokens   adapter.TokenEdits
 
-	passwords adapter.Passwords
+	passwords *keptPasswords
 	// stamps says that the key of each new session has the instant of the sign-in.
 	stamps bool
 }
@@ -43,7 +43,8 @@ func newStore(c *Config, debug func(ctx context.Context, message string, attrs .
 	s.accounts, _ = adapter.Capability[adapter.AccountLists](c.Adapter)
 	s.sessions, _ = adapter.Capability[adapter.SessionLists](c.Adapter)
 	s.tokens, _ = adapter.Capability[adapter.TokenEdits](c.Adapter)
-	s.passwords, _ = adapter.Capability[adapter.Passwords](c.Adapter)
+	s.passwords = &keptPasswords{of: s}
+	s.passwords.adapter, _ = adapter.Capability[adapter.Passwords](c.Adapter)
 	return s
 }
 
@@ -316,7 +317,7 @@ func (s *store) waysIn(ctx context.Context, userID string) (waysIn, error) {
 	if err != nil && !errors.Is(err, adapter.ErrUnsupported) {
 		return waysIn{}, err
 	}
-	password, err := s.Password(ctx, userID)
+	password, err := s.passwords.Password(ctx, userID)
 	return waysIn{accounts: accounts, passkeys: len(passkeys), password: password != nil}, err
 }
 

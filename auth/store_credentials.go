@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
-	"github.com/gatehouse-go/gatehouse/auth/internal/passwords"
 )
 
 // The calls of the store that are about passkeys and passwords.
@@ -102,92 +101,4 @@ func (s *store) remove(ctx context.Context, userID, credentialID string, keepOne
 	}
 	_, err = fromAdapter(removed, err)
 	return removed != nil, err
-}
-
-// Password returns the password of a user, or nil.
-func (s *store) Password(ctx context.Context, userID string) (*adapter.Password, error) {
-	if s.passwords == nil {
-		return nil, nil
-	}
-	s.trace(ctx, "adapter_getPassword")
-	return fromAdapter(s.passwords.GetPassword(ctx, userID))
-}
-
-// passwordVersion returns the version of the password of a user: another text after
-// each change of the password. It is empty for a user without one, and without a
-// store.
-func passwordVersion(ctx context.Context, s *store, userID string) (string, error) {
-	if s == nil {
-		return "", nil
-	}
-	found, err := s.Password(ctx, userID)
-	return passwords.StateOf(found).Version, err
-}
-
-// SwapPassword compares and sets the password of a user.
-func (s *store) SwapPassword(ctx context.Context, from, to adapter.Password) (*adapter.Password, error) {
-	s.trace(ctx, "adapter_swapPassword")
-	return fromAdapter(s.passwords.SwapPassword(ctx, from, to))
-}
-
-// setPassword gives a user a password, in place of the one that they have.
-func (s *store) setPassword(ctx context.Context, p adapter.Password) error {
-	s.trace(ctx, "adapter_setPassword")
-	_, err := fromAdapter(s.passwords.SetPassword(ctx, p))
-	return err
-}
-
-// deletePassword removes the password of a user. With keepOne the last way to sign
-// in is not removed.
-func (s *store) deletePassword(ctx context.Context, userID string, keepOne bool) error {
-	s.trace(ctx, "adapter_deletePassword")
-	removed, err := s.passwords.DeletePassword(ctx, userID, keepOne)
-	if errors.Is(err, adapter.ErrLastCredential) {
-		return err
-	}
-	_, err = fromAdapter(removed, err)
-	return err
-}
-
-// createUserWith stores a new user, with a password unless it is nil.
-func (s *store) createUserWith(ctx context.Context, u adapter.User, p *adapter.Password) (*adapter.User, error) {
-	if p == nil {
-		return s.createUser(ctx, u)
-	}
-	s.trace(ctx, "adapter_createUserWithPassword")
-	return fromAdapter(s.passwords.CreateUserWithPassword(ctx, u, *p))
-}
-
-// CreateToken, UseToken and DeleteTokens are the calls of the store for the tokens
-// of mails about passwords.
-func (s *store) CreateToken(ctx context.Context, t adapter.VerificationToken) error {
-	return s.createVerificationToken(ctx, t)
-}
-
-// UseToken spends a token.
-func (s *store) UseToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-	return s.useVerificationToken(ctx, key.Identifier, key.Token)
-}
-
-// DeleteTokens ends all tokens of an identifier.
-func (s *store) DeleteTokens(ctx context.Context, identifier string) error {
-	return s.deleteVerificationTokens(ctx, identifier)
-}
-
-// renewPassword stores the password that a user chose after a proof of the address,
-// and ends all sessions of the user. Without one, the proof makes the password that
-// the user has count again, wherever wrong ones were tried.
-func (s *store) renewPassword(ctx context.Context, userID string, p *adapter.Password) error {
-	if p == nil {
-		if s.passwords == nil {
-			return nil
-		}
-		return passwords.Restore(ctx, s, userID)
-	}
-	chosen := *p
-	chosen.UserID = userID
-	if err := s.setPassword(ctx, chosen); err != nil {
-		return err
-	}
-	return s.endSessions(ctx, userID)
 }
