@@ -69,7 +69,7 @@ func signInByPassword(b *browser, site string) {
 
 func (b *browser) submitPassword(password string) {
 	b.t.Helper()
-	b.fill("input[name=username]", "ada")
+	b.do(chromedp.SetValue(chromedp.CSS("input[name=username]"), "ada")) // a page after an error has it already
 	b.fill("input[name=password]", password)
 	b.click("form[action$='/callback/credentials'] button")
 }
