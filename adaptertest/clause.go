@@ -117,7 +117,7 @@ var loadClauses = sync.OnceValue(func() []Clause {
 		if e.Since == "" {
 			e.Since = firstVersion
 		}
-		e.Clause.Reason, e.Clause.Incident, e.Clause.Fix = e.Reason, e.Incident, advice[e.Group()]
+		e.Clause.Reason, e.Clause.Incident, e.Fix = e.Reason, e.Incident, advice[e.Group()]
 		clauses[i] = e.Clause
 	}
 	return clauses

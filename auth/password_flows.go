@@ -128,7 +128,7 @@ func (f passwordFlow) ask(ctx context.Context) (*Result, error) {
 	page.Email = typed
 	address, err := NormalizeEmail(typed)
 	if err != nil {
-		return f.again(http.StatusBadRequest, page, "email", page.T.SignIn.Errors.AddressRefused), nil
+		return f.again(http.StatusBadRequest, page, "email", page.T.SignIn.Errors.AddressRefused), nil //nolint:nilerr // the page says it
 	}
 	if err := f.limit(ctx, TypeEmail, address); err != nil {
 		return nil, err

@@ -251,7 +251,7 @@ func (s *site) whyNoPasswords(ctx context.Context, specs []mgo.CollectionSpecifi
 		if spec.Name == name {
 			there = true
 			if err := s.checkKind(spec); err != nil {
-				return err.Error(), nil
+				return err.Error(), nil //nolint:nilerr // the error is the reason
 			}
 		}
 	}

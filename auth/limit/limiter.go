@@ -31,7 +31,7 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// LogValue, Format and MarshalJSON show nothing, because Secret is one.
+// LogValue shows nothing, because Secret is one, as Format and MarshalJSON.
 func (o Options) LogValue() slog.Value { return slog.StringValue(redact.Text) }
 
 // Format prints what LogValue returns.

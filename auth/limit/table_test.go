@@ -27,7 +27,7 @@ func TestFullTable(t *testing.T) {
 	if table.take(of("victim"), now) == 0 {
 		t.Error("the count of the victim is forgotten")
 	}
-	if table.take(of("late"), now) == 0 && table.take(of("late"), now) == 0 {
+	if first, second := table.take(of("late"), now), table.take(of("late"), now); first == 0 && second == 0 {
 		t.Error("a new key is not counted")
 	}
 	later := now.Add(2 * time.Hour)

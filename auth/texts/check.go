@@ -44,7 +44,7 @@ func each(name string, v reflect.Value, yield func(string, *string) bool) bool {
 func (t Texts) Complete() (Texts, error) {
 	tag, err := language.Parse(t.Language)
 	if err != nil || tag.IsRoot() {
-		return t, fmt.Errorf("Language is %q, want a BCP 47 tag such as en or pt-BR", t.Language)
+		return t, fmt.Errorf("the Language is %q, want a BCP 47 tag such as en or pt-BR", t.Language)
 	}
 	english, shipped := English(), All()
 	base := english

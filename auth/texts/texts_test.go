@@ -76,8 +76,8 @@ func TestComplete(t *testing.T) {
 		t.Errorf("got %q, %v", danish.Span(danish.Refused.Wait, time.Hour), err)
 	}
 	for want, bad := range map[string]texts.Texts{
-		`Language is "", want a BCP 47 tag`:                             {},
-		`Language is "englisch!", want a BCP 47 tag`:                    {Language: "englisch!"},
+		`the Language is "", want a BCP 47 tag`:                         {},
+		`the Language is "englisch!", want a BCP 47 tag`:                {Language: "englisch!"},
 		"SignIn.Title has the value {sight}, want one of":               {Language: "en", SignIn: texts.SignIn{Title: "To {sight}"}},
 		"Password.TooLong.One has the value {m}, want one of [\"{n}\"]": {Language: "en", Password: texts.Password{TooLong: texts.Plural{One: "{m}", Other: "{n}"}}},
 	} {

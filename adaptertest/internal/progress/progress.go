@@ -53,19 +53,19 @@ func (l *Line) show(after, every time.Duration) {
 	for shown := false; ; shown = true {
 		select {
 		case <-next.C:
-			_, _ = fmt.Fprint(l.out, clear, l.text(time.Since(l.started)))
+			_, _ = fmt.Fprint(l.out, clearLine, l.text(time.Since(l.started)))
 			next.Reset(every)
 		case <-l.stop:
 			if shown {
-				_, _ = fmt.Fprint(l.out, clear)
+				_, _ = fmt.Fprint(l.out, clearLine)
 			}
 			return
 		}
 	}
 }
 
-// clear goes to the begin of the line and deletes it.
-const clear = "\r\x1b[K"
+// clearLine goes to the beginning of the line and deletes it.
+const clearLine = "\r\x1b[K"
 
 // mostNamed is the number of running clauses that a line names.
 const mostNamed = 4

@@ -82,8 +82,8 @@ func everyState(look *Look) map[string]Rendered {
 	all["credentials"] = SignIn{Look: look, Error: "CredentialsSignin", Providers: everyKind(value)[2:3]}.Render()
 	all["clash"] = SignIn{Look: look, Clash: true}.Render()
 	passkeys := []Passkey{{Name: value, Created: value, LastUsed: value, BackedUp: true}, {Syncable: true}, {}}
-	for _, error := range []string{"", value} {
-		all["passkeys"+error] = Passkeys{Look: look, List: passkeys, Provider: value, Notice: value, Error: error}.Render()
+	for _, failure := range []string{"", value} {
+		all["passkeys"+failure] = Passkeys{Look: look, List: passkeys, Provider: value, Notice: value, Error: failure}.Render()
 	}
 	all["remove"] = Passkeys{Look: look, List: []Passkey{{ID: "1", Name: value}}, Asks: "1"}.Render()
 	all["password"] = Password{Look: look, T: look.T, Action: value, Asks: true, Current: true, New: true, Error: value}.Render()
@@ -119,9 +119,7 @@ func readable(t *testing.T, page []byte) []string {
 			case "alt", "aria-label", "placeholder", "title":
 				found = append(found, a.Val)
 			case "data-passkey-texts":
-				for _, m := range marked.FindAllString(a.Val, -1) {
-					found = append(found, m)
-				}
+				found = append(found, marked.FindAllString(a.Val, -1)...)
 			}
 		}
 	}
