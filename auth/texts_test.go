@@ -90,7 +90,7 @@ func TestOwnTexts(t *testing.T) {
 
 func TestBadTextsAreRefused(t *testing.T) {
 	for want, c := range map[string]auth.Config{
-		"Config.Texts[0] (): Language is":            {Texts: []texts.Texts{{}}},
+		"Config.Texts[0] (): the Language is":        {Texts: []texts.Texts{{}}},
 		"SignIn.Title has the value {sight}":         {Texts: []texts.Texts{{Language: "en", SignIn: texts.SignIn{Title: "{sight}"}}}},
 		"Config.Texts[1]: there is another one":      {Texts: []texts.Texts{{Language: "en"}, {Language: "EN"}}},
 		"Config.Theme.Name must be one line of text": {Theme: auth.Theme{Name: "two\r\nlines"}},
