@@ -53,7 +53,7 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 	set.add(update.ExpiresAt.IsSet(), "a.expires_at", nullableInt(to.ExpiresAt))
 	set.add(update.AuthorizationDetails.IsSet(), "a.authorization_details", nullableJSON(to.AuthorizationDetails))
 	var updated *adapter.Account
-	err := a.call(ctx, "update account", func(db DB, sql *statements) error {
+	err := a.call(ctx, "update account", func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 			return err
 		}
 		updated, err = surely(ctx, db, func() (*adapter.Account, error) {
-			rows, err := db.Query(ctx, statement, args...)
+			rows, err := db.query(ctx, statement, args...)
 			return first(rows, err, scanAccount)
 		}, false, sql.getAccount, args[:2]...)
 		if err == nil && updated == nil {

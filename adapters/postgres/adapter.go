@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -25,7 +27,8 @@ type DB interface {
 // is safe for concurrent use on every kind of handle: on a single connection or a transaction its calls take
 // turns.
 type Adapter struct {
-	db      DB
+	db      DB  // nil with database/sql
+	std     SQL // nil with pgx
 	names   names
 	schema  *schema
 	ready   *atomic.Pointer[statements] // holds nil until the tables were compared with the schema
@@ -35,6 +38,7 @@ type Adapter struct {
 	conn    *pgx.Conn     // nil on a pool
 	turn    chan struct{} // holds an item while a call uses conn; nil on a pool
 	inTx    bool
+	utf8    *atomic.Bool // with database/sql: the first call has looked at client_encoding
 }
 
 var (
@@ -73,16 +77,24 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	if db == nil {
 		return nil, errors.New("postgres: New: db is nil")
 	}
+	a, err := newAdapter(opts)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: New: %w", err)
+	}
+	return a.On(db), nil
+}
+
+// newAdapter returns an adapter without a handle.
+func newAdapter(opts []Option) (*Adapter, error) {
 	var o options
 	for _, opt := range opts {
 		opt.apply(&o)
 	}
 	n, err := newNames(o)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: New: %w", err)
+		return nil, err
 	}
-	a := &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), served: new(atomic.Bool), broken: new(atomic.Int64), demoted: new(demotion)}
-	return a.On(db), nil
+	return &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), served: new(atomic.Bool), broken: new(atomic.Int64), demoted: new(demotion)}, nil
 }
 
 // On returns an adapter with the same options on another handle, such as a
@@ -97,7 +109,7 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 // the schema.
 func (a *Adapter) On(db DB) *Adapter {
 	b := *a
-	b.db, b.conn, b.turn = db, nil, nil
+	b.db, b.std, b.conn, b.turn = db, nil, nil, nil
 	_, b.inTx = db.(pgx.Tx)
 	switch on := db.(type) {
 	case *pgx.Conn:
@@ -109,4 +121,11 @@ func (a *Adapter) On(db DB) *Adapter {
 		b.turn = make(chan struct{}, 1)
 	}
 	return &b
+}
+
+// isPool reports whether the handle is a pool that may commit without waiting for the disk.
+func (a *Adapter) isPool() bool {
+	_, pgx := a.db.(*pgxpool.Pool)
+	_, std := a.std.(*sql.DB)
+	return pgx || std
 }

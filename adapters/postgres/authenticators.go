@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -38,7 +36,7 @@ func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string)
 // [AUTHN-10] [CONC-09]
 func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
 	var updated *adapter.Authenticator
-	err := a.passkeys(ctx, "update authenticator counter", func(db DB, sql *statements) error {
+	err := a.passkeys(ctx, "update authenticator counter", func(db link, sql *statements) error {
 		if !possibleKey(credentialID) {
 			return adapter.ErrNotFound
 		}
@@ -47,7 +45,7 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 			return err
 		}
 		updated, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
-			rows, err := db.Query(ctx, sql.updateAuthenticatorCounter, credentialID, to)
+			rows, err := db.query(ctx, sql.updateAuthenticatorCounter, credentialID, to)
 			return first(rows, err, scanAuthenticator)
 		}, false, sql.getAuthenticator, credentialID)
 		if err == nil && updated == nil {
@@ -63,7 +61,7 @@ func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID st
 	var p problems
 	p.text("credentialDeviceType", deviceType)
 	var updated *adapter.Authenticator
-	err := a.passkeys(ctx, "update authenticator backup", func(db DB, sql *statements) error {
+	err := a.passkeys(ctx, "update authenticator backup", func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -72,7 +70,7 @@ func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID st
 		}
 		var err error
 		updated, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
-			rows, err := db.Query(ctx, sql.updateAuthenticatorBackup, credentialID, backedUp, deviceType)
+			rows, err := db.query(ctx, sql.updateAuthenticatorBackup, credentialID, backedUp, deviceType)
 			return first(rows, err, scanAuthenticator)
 		}, false, sql.getAuthenticator, credentialID)
 		if err == nil && updated == nil {
@@ -85,21 +83,19 @@ func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID st
 
 // DeleteAuthenticator implements [adapter.AuthenticatorEdits]. Calls for one
 // user take turns by a lock on the user's row. The deletion follows the lock
-// in the same round trip, and sees the changes of the call before.
+// in the same transaction, with pgx in the same round trip, and sees the changes of the call before.
 // [AEDIT-01] to [AEDIT-05]
 func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 	var deleted *adapter.Authenticator
-	err := a.passkeys(ctx, "delete authenticator", func(db DB, sql *statements) error {
+	err := a.passkeys(ctx, "delete authenticator", func(db link, sql *statements) error {
 		owner, ok := sql.ids.arg(userID)
 		if !ok || !possibleKey(credentialID) {
 			return nil
 		}
 		var err error
 		deleted, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
-			var batch pgx.Batch
-			batch.Queue(sql.takeTurnForUser, owner)
-			batch.Queue(sql.deleteAuthenticator, owner, credentialID, keepOne)
-			return second(db.SendBatch(ctx, &batch), scanAuthenticator)
+			return inTurn(ctx, db, query{sql.takeTurnForUser, []any{owner}}, query{sql.deleteAuthenticator, []any{owner, credentialID, keepOne}},
+				scanAuthenticator)
 		}, false, sql.getOwnAuthenticator, owner, credentialID)
 		if errors.Is(err, errRefused) {
 			return adapter.ErrLastCredential
@@ -114,7 +110,7 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 	var p problems
 	p.text("name", name)
 	var renamed *adapter.Authenticator
-	err := a.passkeys(ctx, "rename authenticator", func(db DB, sql *statements) error {
+	err := a.passkeys(ctx, "rename authenticator", func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -131,7 +127,7 @@ func (a *Adapter) RenameAuthenticator(ctx context.Context, userID, credentialID,
 			return err
 		}
 		renamed, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
-			rows, err := db.Query(ctx, sql.renameAuthenticator, owner, credentialID, arg)
+			rows, err := db.query(ctx, sql.renameAuthenticator, owner, credentialID, arg)
 			return first(rows, err, scanAuthenticator)
 		}, false, sql.getOwnAuthenticator, owner, credentialID)
 		return err
@@ -145,7 +141,7 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 	var p problems
 	p.instant("lastUsed", used)
 	var touched *adapter.Authenticator
-	err := a.passkeys(ctx, "touch authenticator", func(db DB, sql *statements) error {
+	err := a.passkeys(ctx, "touch authenticator", func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -173,7 +169,7 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 		}
 		there := false
 		touched, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
-			rows, err := db.Query(ctx, sql.touchAuthenticator, args...)
+			rows, err := db.query(ctx, sql.touchAuthenticator, args...)
 			touched, err := first(rows, err, scanAuthenticator)
 			if there = errors.Is(err, errRefused); there {
 				return nil, nil
@@ -192,8 +188,8 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 var errNoAuthenticators = fmt.Errorf("%w: the table of authenticators is missing", adapter.ErrUnsupported)
 
 // passkeys is call for a method that needs the table of authenticators.
-func (a *Adapter) passkeys(ctx context.Context, op string, f func(db DB, sql *statements) error) error {
-	return a.call(ctx, op, func(db DB, sql *statements) error {
+func (a *Adapter) passkeys(ctx context.Context, op string, f func(db link, sql *statements) error) error {
+	return a.call(ctx, op, func(db link, sql *statements) error {
 		if sql.getAuthenticator == "" {
 			return errNoAuthenticators
 		}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -21,7 +19,7 @@ const maxTries = 40
 // call runs f, which is one transaction, when it is its turn. It runs f again if
 // the server ended the transaction because of a conflict with another one. Errors
 // are wrapped with op.
-func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statements) error) error {
+func (a *Adapter) call(ctx context.Context, op string, f func(db link, sql *statements) error) error {
 	leave, err := a.enter(ctx)
 	if err != nil {
 		return wrap(ctx, op, err)
@@ -31,7 +29,7 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statem
 	for try := 1; ; try++ {
 		var sql *statements
 		renamed := false
-		err := a.once(ctx, func(db DB) (err error) {
+		err := a.once(ctx, func(db link) (err error) {
 			if sql, err = a.statements(ctx, db); err != nil {
 				return err
 			}
@@ -42,7 +40,7 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statem
 		if err == nil {
 			return nil
 		}
-		if try < maxTries && isCode(err, readOnlyTransaction) && a.demoted.left(a.db, began) {
+		if try < maxTries && isCode(err, readOnlyTransaction) && a.leave(ctx, began) {
 			began = time.Now()
 			continue // the server has refused the statement before it did anything
 		}
@@ -60,7 +58,7 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db DB, sql *statem
 }
 
 // exclusively runs f on a connection when it is its turn.
-func (a *Adapter) exclusively(ctx context.Context, f func(db DB) error) error {
+func (a *Adapter) exclusively(ctx context.Context, f func(db link) error) error {
 	leave, err := a.enter(ctx)
 	if err != nil {
 		return err
@@ -89,7 +87,7 @@ func (a *Adapter) enter(ctx context.Context) (leave func(), err error) {
 // statements returns the SQL of the methods. The first call of an adapter compares
 // the tables with the schema, which takes one more round trip, unless EnsureSchema
 // or CheckSchema has already found them complete.
-func (a *Adapter) statements(ctx context.Context, db DB) (*statements, error) {
+func (a *Adapter) statements(ctx context.Context, db link) (*statements, error) {
 	if s := a.ready.Load(); s != nil {
 		return a.fitting(db, s), nil
 	}
@@ -113,35 +111,38 @@ func (a *Adapter) serve(compared comparison) *statements {
 }
 
 // fitting returns the statements for the settings of the connection.
-func (a *Adapter) fitting(db DB, s *statements) *statements {
-	conn := a.conn
-	if on, ok := db.(interface{ Conn() *pgx.Conn }); ok {
-		conn = on.Conn()
-	}
-	if conn != nil && !strings.HasPrefix(conn.PgConn().ParameterStatus("DateStyle"), "ISO") {
+func (a *Adapter) fitting(db link, s *statements) *statements {
+	if db.styled() {
 		return s.styled
 	}
 	return s
 }
 
 // once runs f on one connection.
-func (a *Adapter) once(ctx context.Context, f func(db DB) error) error {
+func (a *Adapter) once(ctx context.Context, f func(db link) error) error {
+	if a.std != nil {
+		return a.onceSQL(ctx, f)
+	}
 	pool, ok := a.db.(acquirer)
 	if !ok {
-		defer reset(a.conn)
-		return withoutValues(withSettings(ctx, a.conn, a.db, f))
+		return withoutValues(onPgx(ctx, pgxLink{a.db, a.conn}, f))
 	}
 	conn, err := a.acquire(ctx, pool)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	defer reset(conn.Conn())
-	err = withSettings(ctx, conn.Conn(), conn, f)
+	err = onPgx(ctx, pgxLink{conn, conn.Conn()}, f)
 	if conn.Conn().IsClosed() && ctx.Err() == nil {
 		a.broken.Store(time.Now().UnixNano())
 	}
 	return withoutValues(err)
+}
+
+// onPgx runs f with the settings that it needs.
+func onPgx(ctx context.Context, db pgxLink, f func(db link) error) error {
+	defer reset(db.conn)
+	return withSettings(ctx, db, f)
 }
 
 // acquirer is the part of a *pgxpool.Pool that acquire uses.

@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 func (w wiring) env(t testing.TB) *postgrestest.Env {
 	t.Helper()
 	settings := postgrestest.Settings{URL: serverURL(t, postgresURL), PooledURL: os.Getenv(pgbouncerURL),
-		OnlyPooled: w.pooler, Mode: w.mode, Conns: w.maxConns, Zone: w.zone, AuthJS: w.authJS, Site: w.site, AsTheyAre: w.asIs}
+		OnlyPooled: w.pooler, Mode: w.mode, Conns: w.maxConns, Zone: w.zone, AuthJS: w.authJS, Site: w.site, AsTheyAre: w.asIs, Driver: w.driver}
 	env, err := postgrestest.Open(t.Context(), settings)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"context"
+	"database/sql"
 	"sync"
 	"time"
 )
@@ -22,13 +24,19 @@ const (
 	longestWait  = time.Minute
 )
 
-// left closes the connections of a pool after one of them has refused a write. It
-// reports whether a call that began then should try again: its connection was older.
-func (d *demotion) left(db DB, began time.Time) bool {
-	pool, ok := db.(interface{ Reset() })
-	if !ok {
-		return false // a connection or a transaction of the caller
+// leave closes the connections of the pool after one of them has refused a write. It
+// reports whether a call that began then should try again: its connection was older. It
+// leaves a connection or a transaction of the caller alone.
+func (a *Adapter) leave(ctx context.Context, began time.Time) bool {
+	if pool, ok := a.std.(*sql.DB); ok {
+		return a.demoted.left(began, func() { closeIdle(ctx, pool) })
 	}
+	pool, ok := a.db.(interface{ Reset() })
+	return ok && a.demoted.left(began, pool.Reset)
+}
+
+// left closes all connections, unless that was done a moment ago.
+func (d *demotion) left(began time.Time, closeAll func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	since := time.Since(d.last)
@@ -43,6 +51,6 @@ func (d *demotion) left(db DB, began time.Time) bool {
 		d.wait = shortestWait
 	}
 	d.last = time.Now()
-	pool.Reset()
+	closeAll()
 	return true
 }

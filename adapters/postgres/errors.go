@@ -38,6 +38,7 @@ const (
 
 	insufficientPrivilege = "42501"
 	readOnlyTransaction   = "25006"
+	noTransaction         = "25P01"
 	queryCanceled         = "57014"
 )
 

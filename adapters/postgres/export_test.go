@@ -38,10 +38,13 @@ func (a *Adapter) WithLease(d time.Duration) *Adapter {
 }
 
 func (a *Adapter) with(s *schema) *Adapter {
-	b, err := New(a.db)
+	b, err := newAdapter(nil)
 	if err != nil {
 		panic(err)
 	}
 	b.names, b.schema = a.names, s
-	return b
+	if a.std != nil {
+		return b.OnSQL(a.std)
+	}
+	return b.On(a.db)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -16,7 +14,7 @@ func (a *Adapter) CreateUserWithPassword(ctx context.Context, user adapter.User,
 	var p problems
 	p.user(user)
 	var made *adapter.User
-	err := a.passwords(ctx, "create user with password", func(db DB, sql *statements) error {
+	err := a.passwords(ctx, "create user with password", func(db link, sql *statements) error {
 		if err := errors.Join(p.err(), password.Check()); err != nil {
 			return err
 		}
@@ -25,8 +23,8 @@ func (a *Adapter) CreateUserWithPassword(ctx context.Context, user adapter.User,
 			return err
 		}
 		args = append(args, password.Hash, password.State)
-		err = a.guard(ctx, db, func(db DB) error {
-			rows, err := db.Query(ctx, sql.createUserWithPassword, append(args, sql.newID(user.ID)...)...)
+		err = a.guard(ctx, db, func(db link) error {
+			rows, err := db.query(ctx, sql.createUserWithPassword, append(args, sql.newID(user.ID)...)...)
 			made, err = first(rows, err, scanUser)
 			return err
 		})
@@ -41,12 +39,12 @@ func (a *Adapter) CreateUserWithPassword(ctx context.Context, user adapter.User,
 // GetPassword implements [adapter.Passwords]. [PASS-01] [PASS-02]
 func (a *Adapter) GetPassword(ctx context.Context, userID string) (*adapter.Password, error) {
 	var found *adapter.Password
-	err := a.passwords(ctx, "get password", func(db DB, sql *statements) error {
+	err := a.passwords(ctx, "get password", func(db link, sql *statements) error {
 		owner, ok := sql.ids.arg(userID)
 		if !ok {
 			return nil
 		}
-		rows, err := db.Query(ctx, sql.getPassword, owner)
+		rows, err := db.query(ctx, sql.getPassword, owner)
 		found, err = first(rows, err, scanPassword)
 		return err
 	})
@@ -57,7 +55,7 @@ func (a *Adapter) GetPassword(ctx context.Context, userID string) (*adapter.Pass
 // same statement. [PASS-01] [PASS-03] [PASS-10]
 func (a *Adapter) SetPassword(ctx context.Context, password adapter.Password) (*adapter.Password, error) {
 	var stored *adapter.Password
-	err := a.passwords(ctx, "set password", func(db DB, sql *statements) error {
+	err := a.passwords(ctx, "set password", func(db link, sql *statements) error {
 		if err := password.Check(); err != nil {
 			return err
 		}
@@ -65,8 +63,8 @@ func (a *Adapter) SetPassword(ctx context.Context, password adapter.Password) (*
 		if !ok {
 			return adapter.ErrNotFound
 		}
-		err := a.guard(ctx, db, func(db DB) error {
-			rows, err := db.Query(ctx, sql.setPassword, password.Hash, password.State, owner)
+		err := a.guard(ctx, db, func(db link) error {
+			rows, err := db.query(ctx, sql.setPassword, password.Hash, password.State, owner)
 			stored, err = first(rows, err, scanPassword)
 			return err
 		})
@@ -84,7 +82,7 @@ func (a *Adapter) SetPassword(ctx context.Context, password adapter.Password) (*
 // SwapPassword implements [adapter.Passwords]. [PASS-04] [PASS-05]
 func (a *Adapter) SwapPassword(ctx context.Context, from, to adapter.Password) (*adapter.Password, error) {
 	var stored *adapter.Password
-	err := a.passwords(ctx, "swap password", func(db DB, sql *statements) error {
+	err := a.passwords(ctx, "swap password", func(db link, sql *statements) error {
 		if err := to.Check(); err != nil {
 			return err
 		}
@@ -94,7 +92,7 @@ func (a *Adapter) SwapPassword(ctx context.Context, from, to adapter.Password) (
 		}
 		var err error
 		stored, err = surely(ctx, db, func() (*adapter.Password, error) {
-			rows, err := db.Query(ctx, sql.swapPassword, owner, from.Hash, from.State, to.Hash, to.State)
+			rows, err := db.query(ctx, sql.swapPassword, owner, from.Hash, from.State, to.Hash, to.State)
 			return first(rows, err, scanPassword)
 		}, false, sql.getPasswordAt, owner, from.Hash, from.State)
 		return err
@@ -106,17 +104,14 @@ func (a *Adapter) SwapPassword(ctx context.Context, from, to adapter.Password) (
 // for one user take turns by a lock on the user's row. [PASS-06] [PASS-07]
 func (a *Adapter) DeletePassword(ctx context.Context, userID string, keepOne bool) (*adapter.Password, error) {
 	var deleted *adapter.Password
-	err := a.passwords(ctx, "delete password", func(db DB, sql *statements) error {
+	err := a.passwords(ctx, "delete password", func(db link, sql *statements) error {
 		owner, ok := sql.ids.arg(userID)
 		if !ok {
 			return nil
 		}
 		var err error
 		deleted, err = surely(ctx, db, func() (*adapter.Password, error) {
-			var batch pgx.Batch
-			batch.Queue(sql.takeTurnForUser, owner)
-			batch.Queue(sql.deletePassword, owner, keepOne)
-			return second(db.SendBatch(ctx, &batch), scanPassword)
+			return inTurn(ctx, db, query{sql.takeTurnForUser, []any{owner}}, query{sql.deletePassword, []any{owner, keepOne}}, scanPassword)
 		}, false, sql.getPassword, owner)
 		if errors.Is(err, errRefused) {
 			return adapter.ErrLastCredential
@@ -127,8 +122,8 @@ func (a *Adapter) DeletePassword(ctx context.Context, userID string, keepOne boo
 }
 
 // passwords is call for a method that needs the table of passwords.
-func (a *Adapter) passwords(ctx context.Context, op string, f func(db DB, sql *statements) error) error {
-	return a.call(ctx, op, func(db DB, sql *statements) error {
+func (a *Adapter) passwords(ctx context.Context, op string, f func(db link, sql *statements) error) error {
+	return a.call(ctx, op, func(db link, sql *statements) error {
 		if why := sql.absent["passwords"]; why != nil {
 			return fmt.Errorf("%w: %w", adapter.ErrUnsupported, why)
 		}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -16,7 +14,7 @@ var errRefused = errors.New("refused")
 // first returns the first row. It reads the result to its end, because only
 // then has the server committed. It returns nil if there is no row.
 // [FAULT-01] [FAULT-09]
-func first[T any](rows pgx.Rows, err error, scan func(pgx.Rows) (T, error)) (*T, error) {
+func first[T any](rows rows, err error, scan func(rows) (T, error)) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -24,8 +22,7 @@ func first[T any](rows pgx.Rows, err error, scan func(pgx.Rows) (T, error)) (*T,
 	if !rows.Next() {
 		return nil, rows.Err()
 	}
-	values := rows.RawValues()
-	refused := len(values) > 0 && values[0] == nil
+	refused := rows.refused()
 	v := new(T)
 	if !refused {
 		if *v, err = scan(rows); err != nil {
@@ -42,17 +39,41 @@ func first[T any](rows pgx.Rows, err error, scan func(pgx.Rows) (T, error)) (*T,
 	return v, nil
 }
 
+// collect returns all rows, in a list that is not nil. [FAULT-09]
+func collect[T any](rows rows, err error, scan func(rows) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	rows.Close()
+	return all, rows.Err()
+}
+
+// scanOne is the scan function for rows of one column.
+func scanOne[T any](rows rows) (v T, err error) {
+	err = rows.Scan(&v)
+	return v, err
+}
+
 // ignoreColumns is the scan function for statements whose rows are not
 // used.
-func ignoreColumns(pgx.Rows) (struct{}, error) { return struct{}{}, nil }
+func ignoreColumns(rows) (struct{}, error) { return struct{}{}, nil }
 
-func scanUser(rows pgx.Rows) (u adapter.User, err error) {
+func scanUser(rows rows) (u adapter.User, err error) {
 	err = rows.Scan(&u.ID, &u.Name, &u.Email, &u.EmailVerified, &u.Image)
 	inUTC(u.EmailVerified)
 	return u, err
 }
 
-func scanAccount(rows pgx.Rows) (a adapter.Account, err error) {
+func scanAccount(rows rows) (a adapter.Account, err error) {
 	var details *string
 	err = rows.Scan(&a.Provider, &a.ProviderAccountID, &a.UserID, &a.Type,
 		&a.AccessToken, &a.RefreshToken, &a.IDToken, &a.Scope, &a.TokenType,
@@ -63,19 +84,19 @@ func scanAccount(rows pgx.Rows) (a adapter.Account, err error) {
 	return a, err
 }
 
-func scanSession(rows pgx.Rows) (s adapter.Session, err error) {
+func scanSession(rows rows) (s adapter.Session, err error) {
 	err = rows.Scan(&s.SessionToken, &s.UserID, &s.Expires)
 	inUTC(&s.Expires)
 	return s, err
 }
 
-func scanVerificationToken(rows pgx.Rows) (v adapter.VerificationToken, err error) {
+func scanVerificationToken(rows rows) (v adapter.VerificationToken, err error) {
 	err = rows.Scan(&v.Identifier, &v.Token, &v.Expires)
 	inUTC(&v.Expires)
 	return v, err
 }
 
-func scanAuthenticator(rows pgx.Rows) (c adapter.Authenticator, err error) {
+func scanAuthenticator(rows rows) (c adapter.Authenticator, err error) {
 	err = rows.Scan(&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey,
 		&c.Counter, &c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports,
 		&c.Name, &c.Created, &c.LastUsed)
@@ -84,11 +105,12 @@ func scanAuthenticator(rows pgx.Rows) (c adapter.Authenticator, err error) {
 	return c, err
 }
 
-func scanPassword(rows pgx.Rows) (p adapter.Password, err error) {
-	return p, rows.Scan(&p.UserID, &p.Hash, &p.State)
+func scanPassword(rows rows) (p adapter.Password, err error) {
+	err = rows.Scan(&p.UserID, &p.Hash, &p.State)
+	return p, err
 }
 
-// inUTC sets the time zone of t to UTC. pgx takes the zone from the process
+// inUTC sets the time zone of t to UTC. The driver takes the zone from the process
 // or the connection. [TIME-08]
 func inUTC(t *time.Time) {
 	if t != nil {

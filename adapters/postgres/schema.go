@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -130,7 +128,7 @@ func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 // compareSchema compares the tables with the schema. If nothing is missing, it
 // stores the statements that fit the tables.
 func (a *Adapter) compareSchema(ctx context.Context) (compared comparison, err error) {
-	err = a.exclusively(ctx, func(db DB) (err error) {
+	err = a.exclusively(ctx, func(db link) (err error) {
 		compared, err = a.compare(ctx, db)
 		return err
 	})
@@ -141,7 +139,7 @@ func (a *Adapter) compareSchema(ctx context.Context) (compared comparison, err e
 }
 
 // compare compares the tables of the database with the schema.
-func (a *Adapter) compare(ctx context.Context, db DB) (compared comparison, err error) {
+func (a *Adapter) compare(ctx context.Context, db link) (compared comparison, err error) {
 	tables, err := a.look(ctx, db)
 	if isCode(err, undefinedObject) && !a.inTx { // somebody has just dropped a publication
 		tables, err = a.look(ctx, db)
@@ -153,15 +151,12 @@ func (a *Adapter) compare(ctx context.Context, db DB) (compared comparison, err 
 	if len(compared.beside) == 0 || len(compared.refused) > 0 {
 		return compared, nil
 	}
-	rows, err := db.Query(ctx, a.names.emptyBesideFull(compared.beside))
-	if err != nil {
-		return compared, err
-	}
-	empty, err := pgx.CollectOneRow(rows, pgx.RowTo[bool])
+	rows, err := db.query(ctx, a.names.emptyBesideFull(compared.beside))
+	empty, err := first(rows, err, scanOne[bool])
 	if isCode(err, insufficientPrivilege) { // a table of somebody else
 		return compared, nil
 	}
-	if empty {
+	if err == nil && *empty {
 		compared.refuseBeside(a.names)
 	}
 	return compared, err
@@ -175,7 +170,7 @@ func (a *Adapter) isCurrent(ctx context.Context, compared comparison) (bool, err
 		return false, nil //nolint:nilerr // EnsureSchema makes the missing version table
 	}
 	var version int
-	err := a.exclusively(ctx, func(db DB) (err error) {
+	err := a.exclusively(ctx, func(db link) (err error) {
 		version, err = a.names.version(ctx, db)
 		return err
 	})
@@ -212,8 +207,8 @@ func (a *Adapter) migrate(ctx context.Context) error {
 		}
 		next := nextChange(compared.changes, tried)
 		if next == nil {
-			return a.exclusively(ctx, func(db DB) error {
-				_, err := db.Exec(ctx, a.names.setVersion(a.schema.version), pgx.QueryExecModeSimpleProtocol)
+			return a.exclusively(ctx, func(db link) error {
+				_, err := db.exec(ctx, a.names.setVersion(a.schema.version))
 				return err
 			})
 		}
@@ -261,8 +256,8 @@ func (a *Adapter) make(ctx context.Context, c change) error {
 	case concurrently:
 		return a.concurrently(ctx, c)
 	case validation:
-		err := a.exclusively(ctx, func(db DB) error {
-			_, err := db.Exec(ctx, c.sql, pgx.QueryExecModeSimpleProtocol)
+		err := a.exclusively(ctx, func(db link) error {
+			_, err := db.exec(ctx, c.sql)
 			return err
 		})
 		if isCode(err, foreignKeyViolation) {
@@ -282,12 +277,9 @@ func (a *Adapter) findDuplicates(ctx context.Context, changes []change) error {
 		if c.key == nil {
 			continue
 		}
-		err := a.exclusively(ctx, func(db DB) error {
-			rows, err := db.Query(ctx, duplicatesOf(c))
-			if err != nil {
-				return err
-			}
-			some, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		err := a.exclusively(ctx, func(db link) error {
+			rows, err := db.query(ctx, duplicatesOf(c))
+			some, err := collect(rows, err, scanOne[string])
 			duplicates = append(duplicates, some...)
 			return err
 		})

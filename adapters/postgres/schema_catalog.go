@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // found describes what the database has under the name of a table.
@@ -138,14 +136,14 @@ FROM unnest($1::text[], $3::text[]) WITH ORDINALITY AS t (name, owner, n) LEFT J
 
 // look returns the description of the tables in the database, in the order of
 // the schema's tables.
-func (a *Adapter) look(ctx context.Context, db DB) ([]found, error) {
+func (a *Adapter) look(ctx context.Context, db link) ([]found, error) {
 	tables := make([]string, len(a.schema.tables))
 	owners := make([]string, len(tables))
 	for i, t := range a.schema.tables {
 		tables[i], owners[i] = a.names.table(t.name), a.names.column(t.name, "userId")
 	}
-	rows, err := db.Query(ctx, catalogue, tables, a.names.table("users"), owners, a.names.schema, a.names.bare("users"))
-	text, err := first(rows, err, func(rows pgx.Rows) (s string, err error) { return s, rows.Scan(&s) })
+	rows, err := db.query(ctx, catalogue, tables, a.names.table("users"), owners, a.names.schema, a.names.bare("users"))
+	text, err := first(rows, err, scanOne[string])
 	if isCode(err, insufficientPrivilege) {
 		return nil, fmt.Errorf("the role of the connection may not use the schema %[1]s: GRANT USAGE ON SCHEMA %[1]s to it: %[2]w", quote(a.names.schema), withoutValues(err))
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // lockWait is how long a change waits for its lock. Every later call on the table
@@ -20,9 +18,9 @@ const lockWait = 20 * time.Millisecond
 // process has stopped.
 func (a *Adapter) shortLock(ctx context.Context, table, sql string) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		err := a.exclusively(ctx, func(db DB) error {
+		err := a.exclusively(ctx, func(db link) error {
 			script := fmt.Sprintf("SET LOCAL lock_timeout = %d; %s", lockWait.Milliseconds(), sql)
-			_, err := db.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
+			_, err := db.exec(ctx, script)
 			return err
 		})
 		if isCode(err, lockNotAvailable, deadlockDetected) {
@@ -41,10 +39,12 @@ func (a *Adapter) shortLock(ctx context.Context, table, sql string) error {
 // concurrently builds an index while others read and write. The server waits for
 // all transactions that began before, even for idle ones.
 func (a *Adapter) concurrently(ctx context.Context, c change) error {
-	return a.exclusively(ctx, func(db DB) error {
+	return a.exclusively(ctx, func(db link) error {
+		running, end := context.WithCancel(context.WithoutCancel(ctx))
+		defer end()
 		done := make(chan error, 1)
 		go func() {
-			_, err := db.Exec(context.WithoutCancel(ctx), c.sql, pgx.QueryExecModeSimpleProtocol)
+			_, err := db.exec(running, c.sql)
 			done <- err
 		}()
 		select {
@@ -57,16 +57,20 @@ func (a *Adapter) concurrently(ctx context.Context, c change) error {
 		who := a.inTheWay(ctx, oldestTransactions, c.table)
 		soon, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer stop()
-		conn := a.conn
-		if on, ok := db.(interface{ Conn() *pgx.Conn }); ok {
-			conn = on.Conn()
+		on, pgx := db.(pgxLink)
+		var failed error
+		if pgx {
+			failed = on.conn.PgConn().CancelRequest(soon)
+		} else {
+			end() // the driver makes the request
 		}
-		failed := conn.PgConn().CancelRequest(soon)
-		var built error // an error: the request below cancels the build
+		var built error // an error: the request cancels the build
 		select {
 		case built = <-done:
 		case <-soon.Done():
-			failed = errors.Join(failed, conn.Close(context.WithoutCancel(soon)))
+			if pgx {
+				failed = errors.Join(failed, on.conn.Close(context.WithoutCancel(soon)))
+			}
 			built = <-done
 		}
 		if built == nil {
@@ -96,12 +100,9 @@ func (a *Adapter) inTheWay(ctx context.Context, query, table string) string {
 	soon, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer stop()
 	var who []string
-	ask := func(db DB) error {
-		rows, err := db.Query(soon, query, table)
-		if err != nil {
-			return err
-		}
-		who, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	ask := func(db link) error {
+		rows, err := db.query(soon, query, table)
+		who, err = collect(rows, err, scanOne[string])
 		return err
 	}
 	if a.turn != nil && query == oldestTransactions {

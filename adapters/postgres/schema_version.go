@@ -8,8 +8,6 @@ import (
 	"math"
 	"os"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // versionTable holds one row: the version of the tables, the process that is
@@ -37,17 +35,17 @@ func (n names) setVersion(version int) string {
 }
 
 // version returns the recorded version, or 0 if none is recorded.
-func (n names) version(ctx context.Context, db DB) (int, error) {
-	rows, err := db.Query(ctx, `SELECT has_table_privilege(c, 'SELECT') FROM to_regclass($1::text) AS c WHERE c IS NOT NULL`, n.table(versionTable))
-	readable, err := first(rows, err, func(rows pgx.Rows) (v bool, err error) { return v, rows.Scan(&v) })
+func (n names) version(ctx context.Context, db link) (int, error) {
+	rows, err := db.query(ctx, `SELECT has_table_privilege(c, 'SELECT') FROM to_regclass($1::text) AS c WHERE c IS NOT NULL`, n.table(versionTable))
+	readable, err := first(rows, err, scanOne[bool])
 	switch {
 	case err != nil || readable == nil:
 		return 0, err
 	case !*readable: // only a role that makes changes needs the version
 		return math.MaxInt, nil
 	}
-	rows, err = db.Query(ctx, `SELECT version::integer FROM `+n.table(versionTable))
-	version, err := first(rows, err, func(rows pgx.Rows) (v int, err error) { return v, rows.Scan(&v) })
+	rows, err = db.query(ctx, `SELECT version::integer FROM `+n.table(versionTable))
+	version, err := first(rows, err, scanOne[int])
 	if err != nil || version == nil {
 		return 0, err
 	}
@@ -98,8 +96,8 @@ func (l *lease) makeTable(ctx context.Context) error {
 			continue
 		}
 		there := false
-		err := l.a.exclusively(ctx, func(db DB) error {
-			rows, err := db.Query(ctx, `SELECT 1 WHERE to_regnamespace($1::text) IS NOT NULL`, quote(schema))
+		err := l.a.exclusively(ctx, func(db link) error {
+			rows, err := db.query(ctx, `SELECT 1 WHERE to_regnamespace($1::text) IS NOT NULL`, quote(schema))
 			found, err := first(rows, err, ignoreColumns)
 			there = found != nil
 			return err
@@ -122,8 +120,8 @@ func (l *lease) makeTable(ctx context.Context) error {
 
 // update changes the row and reports whether a row matched.
 func (l *lease) update(ctx context.Context, sql string, args ...any) (changed bool, err error) {
-	err = l.a.exclusively(ctx, func(db DB) error {
-		n, err := count(ctx, db, fmt.Sprintf(sql, l.a.names.table(versionTable)), args...)
+	err = l.a.exclusively(ctx, func(db link) error {
+		n, err := db.exec(ctx, fmt.Sprintf(sql, l.a.names.table(versionTable)), args...)
 		changed = n > 0
 		return err
 	})

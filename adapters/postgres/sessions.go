@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -21,7 +19,7 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 // GetSessionAndUser implements [adapter.Sessions]. It is one join and one round trip.
 // An expired session is returned with its true Expires. [SESS-02] [SESS-20] [SESS-22]
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
-	return lookup(ctx, a, "get session and user", func(rows pgx.Rows) (v adapter.SessionAndUser, err error) {
+	return lookup(ctx, a, "get session and user", func(rows rows) (v adapter.SessionAndUser, err error) {
 		u := &v.User
 		err = rows.Scan(&u.ID, &u.Name, &u.Email, &u.EmailVerified, &u.Image, &v.Session.Expires)
 		inUTC(u.EmailVerified)
@@ -44,7 +42,7 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 		p.instant("expires", expires)
 	}
 	var session *adapter.Session
-	err := a.call(ctx, "update session", func(db DB, sql *statements) error {
+	err := a.call(ctx, "update session", func(db link, sql *statements) error {
 		if !possibleKey(update.SessionToken) {
 			return nil
 		}
@@ -60,9 +58,9 @@ func (a *Adapter) UpdateSession(ctx context.Context, update adapter.SessionUpdat
 		if err != nil {
 			return err
 		}
-		update := func(db DB) (err error) {
+		update := func(db link) (err error) {
 			session, err = surely(ctx, db, func() (*adapter.Session, error) {
-				rows, err := db.Query(ctx, statement, args...)
+				rows, err := db.query(ctx, statement, args...)
 				return first(rows, err, scanSession)
 			}, false, sql.getSession, args[0])
 			return err
@@ -99,7 +97,7 @@ func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except str
 	if !storable(except) {
 		except = "" // no session has an empty token
 	}
-	err = a.call(ctx, "delete sessions by user id", func(db DB, sql *statements) error {
+	err = a.call(ctx, "delete sessions by user id", func(db link, sql *statements) error {
 		owner, ok := sql.ids.arg(userID)
 		if !ok {
 			return nil

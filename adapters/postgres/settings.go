@@ -14,7 +14,8 @@ var needed = []struct{ name, value string }{{"client_encoding", "UTF8"}, {"stand
 
 // withSettings runs f with the needed settings. It gives the connection its own ones back,
 // also to a transaction of the caller, unless that is aborted: then they return with it.
-func withSettings(ctx context.Context, conn *pgx.Conn, db DB, f func(db DB) error) error {
+func withSettings(ctx context.Context, db pgxLink, f func(db link) error) error {
+	conn := db.conn
 	if conn == nil {
 		return f(db)
 	}
@@ -24,12 +25,12 @@ func withSettings(ctx context.Context, conn *pgx.Conn, db DB, f func(db DB) erro
 		if was == "" || was == s.value || unchanged {
 			continue
 		}
-		if _, err := db.Exec(ctx, set(s.name, s.value)); err != nil {
+		if _, err := db.exec(ctx, set(s.name, s.value)); err != nil {
 			return err
 		}
 		defer func() {
 			if !conn.IsClosed() && conn.PgConn().TxStatus() != 'E' {
-				_, _ = db.Exec(context.WithoutCancel(ctx), set(s.name, was)) // an error closes the connection
+				_, _ = db.exec(context.WithoutCancel(ctx), set(s.name, was)) // an error closes the connection
 			}
 		}()
 	}

@@ -3,21 +3,19 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // lookup runs a statement whose arguments are the parts of a key. For a key
 // that no record can have, it returns nil without a query.
-func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, key ...string) (*T, error) {
+func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (T, error), statement func(*statements) string, key ...string) (*T, error) {
 	return remove(ctx, a, op, scan, statement, nil, key...)
 }
 
 // remove is lookup for a statement that deletes the record, which read finds.
-func remove[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement, read func(*statements) string, key ...string) (*T, error) {
+func remove[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (T, error), statement, read func(*statements) string, key ...string) (*T, error) {
 	var found *T
-	err := a.call(ctx, op, func(db DB, sql *statements) (err error) {
+	err := a.call(ctx, op, func(db link, sql *statements) (err error) {
 		if statement(sql) == "" {
 			return errNoAuthenticators
 		}
@@ -29,7 +27,7 @@ func remove[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 			args[i] = part
 		}
 		run := func() (*T, error) {
-			rows, err := db.Query(ctx, statement(sql), args...)
+			rows, err := db.query(ctx, statement(sql), args...)
 			return first(rows, err, scan)
 		}
 		if read == nil {
@@ -45,9 +43,9 @@ func remove[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 // list runs a statement whose argument is the ID of a user. For an ID that no
 // user can have, it returns an empty list without a query. The list is never
 // nil.
-func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, userID string) ([]T, error) {
+func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (T, error), statement func(*statements) string, userID string) ([]T, error) {
 	found := []T{}
-	err := a.call(ctx, op, func(db DB, sql *statements) error {
+	err := a.call(ctx, op, func(db link, sql *statements) error {
 		if statement(sql) == "" {
 			return errNoAuthenticators
 		}
@@ -55,11 +53,8 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows)
 		if !ok {
 			return nil
 		}
-		rows, err := db.Query(ctx, statement(sql), id)
-		if err != nil {
-			return err
-		}
-		found, err = pgx.CollectRows(rows, func(pgx.CollectableRow) (T, error) { return scan(rows) })
+		rows, err := db.query(ctx, statement(sql), id)
+		found, err = collect(rows, err, scan)
 		return err
 	})
 	if err != nil {
@@ -71,9 +66,9 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows)
 // create runs a statement that stores a record of the owner, whose ID is the
 // last argument. The values are those of the columns. It distinguishes a key that is already used from an absent
 // owner.
-func create[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Rows) (T, error), statement func(*statements) string, p problems, ownerID, columns string, values []any) (*T, error) {
+func create[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (T, error), statement func(*statements) string, p problems, ownerID, columns string, values []any) (*T, error) {
 	var made *T
-	err := a.call(ctx, op, func(db DB, sql *statements) error {
+	err := a.call(ctx, op, func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -89,9 +84,9 @@ func create[T any](ctx context.Context, a *Adapter, op string, scan func(pgx.Row
 			return err
 		}
 		read, parts := sql.keyOf(columns)
-		err = a.guard(ctx, db, func(db DB) (err error) {
+		err = a.guard(ctx, db, func(db link) (err error) {
 			made, err = surely(ctx, db, func() (*T, error) {
-				rows, err := db.Query(ctx, statement(sql), append(args, owner)...)
+				rows, err := db.query(ctx, statement(sql), append(args, owner)...)
 				return first(rows, err, scan)
 			}, true, read, args[:parts]...)
 			return err
@@ -121,37 +116,20 @@ func (s *statements) keyOf(columns string) (read string, parts int) {
 
 // guard runs f under a savepoint if db is a transaction of the caller. The
 // transaction then stays usable when the server refuses a statement of f.
-func (a *Adapter) guard(ctx context.Context, db DB, f func(DB) error) error {
+func (a *Adapter) guard(ctx context.Context, db link, f func(link) error) error {
 	if !a.inTx {
 		return f(db)
 	}
-	return pgx.BeginFunc(ctx, db, func(savepoint pgx.Tx) error { return f(savepoint) })
+	return db.savepoint(ctx, f)
 }
 
-// count runs a statement that deletes records, and returns the number of
-// deleted records.
-func count(ctx context.Context, db DB, sql string, args ...any) (int64, error) {
-	rows, err := db.Query(ctx, sql, args...)
-	if _, err = first(rows, err, ignoreColumns); err != nil {
-		return 0, err
-	}
-	return rows.CommandTag().RowsAffected(), nil
-}
-
-// second reads the results of two statements that are one transaction, and
-// returns the first row of the second statement. It also reads the result of
-// the commit, whose error means that both have failed.
-func second[T any](results pgx.BatchResults, scan func(pgx.Rows) (T, error)) (*T, error) {
-	var found *T
-	rows, err := results.Query()
-	if _, err = first(rows, err, ignoreColumns); err == nil {
-		rows, err = results.Query()
+// inTurn runs two statements in one transaction, and returns the first row of the second.
+func inTurn[T any](ctx context.Context, db link, one, two query, scan func(rows) (T, error)) (found *T, err error) {
+	err = db.inTurn(ctx, one, two, func(rows rows, err error) error {
 		found, err = first(rows, err, scan)
-	}
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+		return err
+	})
+	if err != nil { // also of the commit: both have failed
 		return nil, err
 	}
 	return found, nil

@@ -17,7 +17,7 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 		p.authenticator(*authenticator)
 	}
 	var made *adapter.User
-	err := a.call(ctx, "create user with account", func(db DB, sql *statements) error {
+	err := a.call(ctx, "create user with account", func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -37,8 +37,8 @@ func (a *Adapter) CreateUserWithAccount(ctx context.Context, user adapter.User, 
 		if err := errors.Join(err, err2); err != nil {
 			return err
 		}
-		err = a.guard(ctx, db, func(db DB) error {
-			rows, err := db.Query(ctx, statement, append(args, sql.newID(user.ID)...)...)
+		err = a.guard(ctx, db, func(db link) error {
+			rows, err := db.query(ctx, statement, append(args, sql.newID(user.ID)...)...)
 			made, err = first(rows, err, scanUser)
 			return err
 		})

@@ -13,7 +13,7 @@ var errNotDone = errors.New("the site refused the change without an error: a tri
 // surely runs a write that returns no row. A new record that is not stored has a key that
 // another record has, and a record that is not changed is absent. If the key says something
 // else, somebody may have changed the record in between, so the write is tried again.
-func surely[T any](ctx context.Context, db DB, write func() (*T, error), taken bool, read string, key ...any) (*T, error) {
+func surely[T any](ctx context.Context, db link, write func() (*T, error), taken bool, read string, key ...any) (*T, error) {
 	for range 3 {
 		written, err := write()
 		if err != nil || written != nil {
@@ -28,16 +28,16 @@ func surely[T any](ctx context.Context, db DB, write func() (*T, error), taken b
 }
 
 // exists reports whether a statement finds a record.
-func exists(ctx context.Context, db DB, read string, key ...any) (bool, error) {
-	rows, err := db.Query(ctx, read, key...)
+func exists(ctx context.Context, db link, read string, key ...any) (bool, error) {
+	rows, err := db.query(ctx, read, key...)
 	found, err := first(rows, err, ignoreColumns)
 	return found != nil, err
 }
 
 // countSurely runs a deletion of many records. It returns how many are deleted.
-func countSurely(ctx context.Context, db DB, deletion, read string, key ...any) (deleted int64, err error) {
+func countSurely(ctx context.Context, db link, deletion, read string, key ...any) (deleted int64, err error) {
 	_, err = surely(ctx, db, func() (*int64, error) {
-		n, err := count(ctx, db, deletion, key...)
+		n, err := db.exec(ctx, deletion, key...)
 		if deleted += n; n == 0 {
 			return nil, err
 		}

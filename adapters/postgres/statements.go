@@ -6,7 +6,7 @@ import (
 )
 
 // statements are the SQL of the methods, for the tables as they are: see shape.
-// Every argument is cast, because some execution modes of pgx send only text to the
+// Every argument is cast, because lib/pq and some execution modes of pgx send only text to the
 // server. Every text in a result is cast too, because its column may be varchar.
 //
 // A table has one alias in all statements, and a column has the alias before its
@@ -304,14 +304,14 @@ func statementsFor(shape *shape) *statements {
 				WHERE s.expires <= {$1 s.expires} AND (s.expires, s."sessionToken") > ({$2 s.expires}, $4::text)
 				ORDER BY s.expires, s."sessionToken" LIMIT ` + sweepBatch + ` FOR UPDATE SKIP LOCKED),
 			gone AS (DELETE FROM {sessions} AS s WHERE s.ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING 1)
-			SELECT (SELECT count(*) FROM gone), count(*) OVER (), at, key::text, '' FROM due, ` + commitSetting + ` ORDER BY at DESC, key DESC LIMIT 1`),
+			SELECT (SELECT count(*) FROM gone), count(*) OVER (), due.at::text, key::text, '' FROM due, ` + commitSetting + ` ORDER BY due.at DESC, key DESC LIMIT 1`),
 
 		sweepVerificationTokens: read(`WITH
 			due AS (SELECT v.ctid, {v.expires} AS at, v.identifier AS key, v.token AS key2 FROM {verification_token} AS v
 				WHERE v.expires <= {$1 v.expires} AND (v.expires, v.identifier, v.token) > ({$2 v.expires}, $4::text, $5::text)
 				ORDER BY v.expires, v.identifier, v.token LIMIT ` + sweepBatch + ` FOR UPDATE SKIP LOCKED),
 			gone AS (DELETE FROM {verification_token} AS v WHERE v.ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING 1)
-			SELECT (SELECT count(*) FROM gone), count(*) OVER (), at, key::text, key2::text FROM due, ` + commitSetting + ` ORDER BY at DESC, key DESC, key2 DESC LIMIT 1`),
+			SELECT (SELECT count(*) FROM gone), count(*) OVER (), due.at::text, key::text, key2::text FROM due, ` + commitSetting + ` ORDER BY due.at DESC, key DESC, key2 DESC LIMIT 1`),
 	}
 	if shape.absent["authenticators"] != nil {
 		all.createUserWithAccountAuthenticator, all.createAuthenticator, all.getAuthenticator = "", "", ""

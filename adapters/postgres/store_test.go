@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
 )
 
 const (
@@ -69,11 +71,12 @@ type wiring struct {
 	mode     pgx.QueryExecMode
 	pooler   bool
 	maxConns int32
-	zone     string // the time zone of the server's session
-	authJS   bool   // the tables were made by Auth.js
-	site     string // the product whose tables are served with WithLayout
-	asIs     bool   // without what SchemaChanges adds
-	telling  bool   // the wiring differs much from the others
+	zone     string              // the time zone of the server's session
+	authJS   bool                // the tables were made by Auth.js
+	site     string              // the product whose tables are served with WithLayout
+	asIs     bool                // without what SchemaChanges adds
+	driver   postgrestest.Driver // of database/sql; nil means pgx
+	telling  bool                // the wiring differs much from the others
 }
 
 var wirings = []wiring{
@@ -87,6 +90,8 @@ var wirings = []wiring{
 	{name: "pgbouncer_simple", mode: pgx.QueryExecModeSimpleProtocol, pooler: true},
 	{name: "far_zone", mode: pgx.QueryExecModeExec, zone: "Asia/Kathmandu"},
 	{name: "authjs_tables", authJS: true, telling: true},
+	{name: "sql_stdlib", driver: postgrestest.Stdlib},
+	{name: "sql_wrapped", driver: postgrestest.Wrapped},
 }
 
 // siteWirings serve the tables of other products, as they are and after SchemaChanges.
@@ -192,10 +197,40 @@ func (w wiring) newStore(t testing.TB) (*postgres.Adapter, *pgxpool.Pool, string
 		makeAuthJSTables(t, inSchema(t, schema))
 	}
 	a := newAdapter(t, pool, postgres.WithSchema(schema))
+	if w.driver != nil {
+		a = newSQL(t, w.sqlDB(t, nil), postgres.WithSchema(schema))
+	}
 	if err := a.EnsureSchema(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return a, pool, schema
+}
+
+// sqlDB opens a pool of database/sql that is closed at the end of the test.
+func (w wiring) sqlDB(t testing.TB, change func(*pgxpool.Config)) *sql.DB {
+	t.Helper()
+	c := w.config(t)
+	if change != nil {
+		change(c)
+	}
+	connector, err := w.driver(c.ConnConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(int(c.MaxConns))
+	db.SetMaxIdleConns(int(c.MaxConns))
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func newSQL(t testing.TB, db postgres.SQL, opts ...postgres.Option) *postgres.Adapter {
+	t.Helper()
+	a, err := postgres.NewSQL(db, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 func newAdapter(t testing.TB, db postgres.DB, opts ...postgres.Option) *postgres.Adapter {

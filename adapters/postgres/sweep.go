@@ -4,10 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -20,7 +16,7 @@ const sweepBatch = "60"
 // DeleteExpired implements [adapter.Sweeper]. It deletes in batches of 60. On
 // a pool each batch is its own transaction, and a pause as long as the batch
 // follows, so that other calls have the server for at least half of the time. On
-// a *pgxpool.Pool these transactions do not wait for the disk
+// a *pgxpool.Pool or a *sql.DB these transactions do not wait for the disk
 // (synchronous_commit): after a crash of the server the records of the last
 // batches may exist again, still expired, and the next sweep removes them. It
 // skips records that others are writing at the moment. Any number of processes
@@ -38,7 +34,7 @@ func (a *Adapter) DeleteExpired(ctx context.Context, now time.Time) (swept adapt
 // place is the position of a sweep in its index: the expiry and the key, of one
 // or two parts, of the last record that it found.
 type place struct {
-	expires pgtype.Timestamptz // may be infinite in a row that another product wrote
+	expires string // as the server writes it: a row that another product wrote may have infinity
 	key     [2]string
 }
 
@@ -61,24 +57,24 @@ func (a *Adapter) pass(ctx context.Context, now time.Time, statement func(*state
 	var p problems
 	p.instant("now", now)
 	var commit *string // synchronous_commit; the transaction keeps its setting if nil
-	if _, pool := a.db.(*pgxpool.Pool); pool {
+	if a.isPool() {
 		commit = new("off")
 	}
 	var worked time.Duration
 	began := time.Now()
-	at := place{expires: pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}}
+	at := place{expires: "-infinity"}
 	for {
 		var found *int64
 		var deleted int64
 		next := at
 		batch := time.Now()
-		err := a.call(ctx, op, func(db DB, sql *statements) error {
+		err := a.call(ctx, op, func(db link, sql *statements) error {
 			if err := p.err(); err != nil {
 				return err
 			}
 			args := []any{instantArg(now), at.expires, commit, at.key[0], at.key[1]}
-			rows, err := db.Query(ctx, statement(sql), args[:3+keyParts]...)
-			found, err = first(rows, err, func(rows pgx.Rows) (n int64, err error) {
+			result, err := db.query(ctx, statement(sql), args[:3+keyParts]...)
+			found, err = first(result, err, func(rows rows) (n int64, err error) {
 				return n, rows.Scan(&deleted, &n, &next.expires, &next.key[0], &next.key[1])
 			})
 			return err

@@ -16,7 +16,7 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 	var p problems
 	p.user(user)
 	var made *adapter.User
-	err := a.call(ctx, op, func(db DB, sql *statements) error {
+	err := a.call(ctx, op, func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 			id = newID[0]
 		}
 		made, err = surely(ctx, db, func() (*adapter.User, error) {
-			rows, err := db.Query(ctx, sql.createUser, append(args, newID...)...)
+			rows, err := db.query(ctx, sql.createUser, append(args, newID...)...)
 			return first(rows, err, scanUser)
 		}, true, sql.getUserByEither, emailArg(user.Email), id)
 		if err == nil && made == nil {
@@ -44,16 +44,16 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 // GetUser implements [adapter.Users]. An ID matches only in the form that the
 // database writes: "007" is not user 7. [USER-02] [USER-08]
 func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
-	return a.byID(ctx, "get user", id, func(db DB, sql *statements, arg any) (*adapter.User, error) {
-		rows, err := db.Query(ctx, sql.getUser, arg)
+	return a.byID(ctx, "get user", id, func(db link, sql *statements, arg any) (*adapter.User, error) {
+		rows, err := db.query(ctx, sql.getUser, arg)
 		return first(rows, err, scanUser)
 	})
 }
 
 // byID runs f with the ID of a user, unless no user can have it.
-func (a *Adapter) byID(ctx context.Context, op, id string, f func(db DB, sql *statements, arg any) (*adapter.User, error)) (*adapter.User, error) {
+func (a *Adapter) byID(ctx context.Context, op, id string, f func(db link, sql *statements, arg any) (*adapter.User, error)) (*adapter.User, error) {
 	var user *adapter.User
-	err := a.call(ctx, op, func(db DB, sql *statements) (err error) {
+	err := a.call(ctx, op, func(db link, sql *statements) (err error) {
 		if arg, ok := sql.ids.arg(id); ok {
 			user, err = f(db, sql, arg)
 		}
@@ -89,7 +89,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 	p.optional("image", image)
 	p.optionalInstant("emailVerified", verified)
 	var user *adapter.User
-	err := a.call(ctx, "update user", func(db DB, sql *statements) error {
+	err := a.call(ctx, "update user", func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -112,9 +112,9 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 		if err != nil {
 			return err
 		}
-		err = a.guard(ctx, db, func(db DB) (err error) {
+		err = a.guard(ctx, db, func(db link) (err error) {
 			user, err = surely(ctx, db, func() (*adapter.User, error) {
-				rows, err := db.Query(ctx, statement, args...)
+				rows, err := db.query(ctx, statement, args...)
 				return first(rows, err, scanUser)
 			}, false, read, set.args...)
 			return err
@@ -131,9 +131,9 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 // writing records of the user. The foreign keys then delete these records
 // together with the user. [CASC-01] to [CASC-09] [CONC-11] [FAULT-05]
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
-	return a.byID(ctx, "delete user", id, func(db DB, sql *statements, arg any) (*adapter.User, error) {
+	return a.byID(ctx, "delete user", id, func(db link, sql *statements, arg any) (*adapter.User, error) {
 		return surely(ctx, db, func() (*adapter.User, error) {
-			rows, err := db.Query(ctx, sql.deleteUser, arg)
+			rows, err := db.query(ctx, sql.deleteUser, arg)
 			return first(rows, err, scanUser)
 		}, false, sql.getUser, arg)
 	})

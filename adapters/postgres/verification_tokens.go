@@ -15,7 +15,7 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 	p.key("token", token.Token)
 	p.instant("expires", token.Expires)
 	var made *adapter.VerificationToken
-	err := a.call(ctx, "create verification token", func(db DB, sql *statements) error {
+	err := a.call(ctx, "create verification token", func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
 			return err
 		}
@@ -24,7 +24,7 @@ func (a *Adapter) CreateVerificationToken(ctx context.Context, token adapter.Ver
 			return err
 		}
 		made, err = surely(ctx, db, func() (*adapter.VerificationToken, error) {
-			rows, err := db.Query(ctx, sql.createVerificationToken, args...)
+			rows, err := db.query(ctx, sql.createVerificationToken, args...)
 			return first(rows, err, scanVerificationToken)
 		}, true, sql.getVerificationToken, token.Identifier, token.Token)
 		if err == nil && made == nil {
@@ -47,7 +47,7 @@ func (a *Adapter) UseVerificationToken(ctx context.Context, key adapter.Verifica
 // DeleteVerificationTokens implements [adapter.TokenEdits]. [TEDIT-01] to
 // [TEDIT-03]
 func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier string) (deleted int64, err error) {
-	err = a.call(ctx, "delete verification tokens", func(db DB, sql *statements) error {
+	err = a.call(ctx, "delete verification tokens", func(db link, sql *statements) error {
 		if !possibleKey(identifier) {
 			return nil
 		}

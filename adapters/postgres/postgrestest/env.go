@@ -51,6 +51,10 @@ type Settings struct {
 	OnlyPooled bool
 	// Mode is the execution mode of pgx; 0 means the default of pgx.
 	Mode pgx.QueryExecMode
+	// Driver opens the connections of database/sql; nil means a pool of pgx.
+	Driver Driver
+	// NoPooler says why the adapter can't be used behind PooledURL, or is empty.
+	NoPooler string
 	// Conns is the largest number of connections in a pool; 0 means 16.
 	Conns int32
 	// Zone is the time zone of the server's sessions; empty means the
@@ -220,7 +224,9 @@ func (e *Env) options(s store) []postgres.Option {
 // as much of the machine as the calls do.
 type Handle struct {
 	*postgres.Adapter
-	Pool *pgxpool.Pool
+	Pool *pgxpool.Pool // nil with database/sql
+
+	pool pool
 
 	env     *Env
 	t       testing.TB
@@ -233,7 +239,7 @@ type Handle struct {
 
 // connections is the pool of a handle, and its proxy if there is one.
 type connections struct {
-	pool  *pgxpool.Pool
+	pool  pool
 	proxy *fault.Proxy
 }
 
@@ -253,7 +259,7 @@ func (h *Handle) connect(proxied bool) {
 		c = h.dial(proxied)
 	}
 	h.t.Cleanup(func() { h.env.keep(h, c) })
-	h.Pool, h.proxy = c.pool, c.proxy
+	h.pool, h.Pool, h.proxy = c.pool, c.pool.pgx, c.proxy
 	var err error
 	if h.Adapter, err = h.env.adapter(h.t.Context(), c.pool, h.options); err != nil {
 		h.t.Fatal(err)
@@ -262,15 +268,18 @@ func (h *Handle) connect(proxied bool) {
 
 // adapter opens an adapter. At a site it knows already which tables are there, as that of
 // an application does before auth.New.
-func (e *Env) adapter(ctx context.Context, pool *pgxpool.Pool, options []postgres.Option) (*postgres.Adapter, error) {
+func (e *Env) adapter(ctx context.Context, p pool, options []postgres.Option) (*postgres.Adapter, error) {
 	if e.Site == "" {
-		return postgres.New(pool, options...)
+		return p.adapter(options...)
 	}
 	a, err := postgres.New(e.Admin, options...)
 	if err != nil {
 		return nil, err
 	}
-	return a.On(pool), a.CheckSchema(ctx)
+	if p.std != nil {
+		return a.OnSQL(p.std), a.CheckSchema(ctx)
+	}
+	return a.On(p.pgx), a.CheckSchema(ctx)
 }
 
 // dial makes a pool, and its proxy if it has one.
@@ -290,7 +299,7 @@ func (h *Handle) dial(proxied bool) *connections {
 		}
 	}
 	c := &connections{proxy: proxy}
-	if c.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(h.t.Context()), config); err != nil {
+	if c.pool, err = h.env.newPool(h.t.Context(), config); err != nil {
 		c.close()
 		h.t.Fatal(err)
 	}
@@ -311,9 +320,7 @@ func (c *connections) close() {
 		c.proxy.Heal() // the pool may wait for answers before it closes
 		defer func() { _ = c.proxy.Close() }()
 	}
-	if c.pool != nil {
-		c.pool.Close()
-	}
+	c.pool.close()
 }
 
 // keptPools is the largest number of pools of each kind that wait for a later adapter.
@@ -362,11 +369,11 @@ func (e *Env) keep(h *Handle, c *connections) {
 // unharmed reports whether the pool has connections, all of them idle, and its proxy, if
 // there is one, no others.
 func (c *connections) unharmed() bool {
-	s := c.pool.Stat()
-	if s.TotalConns() == 0 || s.IdleConns() != s.TotalConns() {
+	all, idle := c.pool.counts()
+	if all == 0 || idle != all {
 		return false
 	}
-	return c.proxy == nil || c.proxy.Stats().Open == int(s.TotalConns())
+	return c.proxy == nil || c.proxy.Stats().Open == all
 }
 
 func (e *Env) config(conns int32, pooled bool) (*pgxpool.Config, error) {
@@ -394,7 +401,7 @@ func (e *Env) config(conns int32, pooled bool) (*pgxpool.Config, error) {
 // close closes the pool and waits until its last messages have passed the
 // proxy.
 func (h *Handle) close() error {
-	h.Pool.Close()
+	h.pool.close()
 	if h.proxy == nil {
 		return nil
 	}

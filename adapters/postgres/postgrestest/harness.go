@@ -39,14 +39,16 @@ func (e *Env) Harness() adaptertest.Harness {
 		Single:        func(t testing.TB) adapter.Adapter { return e.handle(t, 0, 1, e.OnlyPooled) },
 		Limited:       func(t testing.TB) adapter.Adapter { return e.handle(t, 0, min(4, e.Conns), e.OnlyPooled) },
 		Connections:   func(a adapter.Adapter) int { return a.(*Handle).faults().Stats().Open },
-		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Pool.Ping(ctx) },
+		CheckHandle:   func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).pool.ping(ctx) },
 		Parallel:      8,               // a clause waits for its server, its deadlines and its faults
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 		InternalNames: []string{"users", "accounts", "sessions", "verification_token", "authenticators", "passwords", "gatehouse_schema",
 			"users_pkey", "users_email_key", "public.users"},
 	}
 	e.siteFields(&h)
-	if e.PooledURL != "" {
+	if e.NoPooler != "" {
+		h.Declarations.NoPooler = e.NoPooler
+	} else if e.PooledURL != "" {
 		h.Pooled = func(t testing.TB) adapter.Adapter { return e.handle(t, 0, e.Conns, true) }
 	}
 	if e.Site != "" {
@@ -70,14 +72,14 @@ func (e *Env) namespace(t testing.TB, a adapter.Adapter, name string) (adapter.A
 	if e.Site != "" {
 		layout, _ := e.layout()
 		b.options = append(b.options, postgres.WithLayout(layout))
-		if _, err := postgres.New(b.Pool, b.options...); err != nil {
+		if _, err := b.pool.adapter(b.options...); err != nil {
 			return nil, err // before the name reaches SQL
 		}
 		if err := e.makeSite(t.Context(), name); err != nil {
 			return nil, err
 		}
 	}
-	if b.Adapter, err = postgres.New(b.Pool, b.options...); err != nil {
+	if b.Adapter, err = b.pool.adapter(b.options...); err != nil {
 		return nil, err
 	}
 	return &b, b.EnsureSchema(t.Context())

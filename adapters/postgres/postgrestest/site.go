@@ -49,23 +49,23 @@ func (e *Env) apart(t testing.TB) (h *Handle, schema string) {
 }
 
 // configured returns an adapter over a pool of its own that change has configured.
-func (e *Env) configured(t testing.TB, change func(*pgxpool.Config), options ...postgres.Option) (*Handle, *pgxpool.Pool) {
+func (e *Env) configured(t testing.TB, change func(*pgxpool.Config), options ...postgres.Option) *Handle {
 	t.Helper()
 	config, err := e.config(e.Conns, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	change(config)
-	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config)
+	pool, err := e.newPool(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(pool.Close)
-	a, err := postgres.New(pool, options...)
+	t.Cleanup(pool.close)
+	a, err := pool.adapter(options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Handle{Adapter: a, Pool: pool, env: e, t: t, options: options, conns: e.Conns}, pool
+	return &Handle{Adapter: a, Pool: pool.pgx, pool: pool, env: e, t: t, options: options, conns: e.Conns}
 }
 
 // foreign makes the tables of each product with a person in them. Without a layout the
@@ -100,7 +100,7 @@ func (e *Env) foreign(t testing.TB) (all []adaptertest.Foreign) {
 			all = append(all, adaptertest.Foreign{
 				Name: name,
 				Open: func(t testing.TB) (adapter.Adapter, error) {
-					a, _ := e.configured(t, func(*pgxpool.Config) {}, options...)
+					a := e.configured(t, func(*pgxpool.Config) {}, options...)
 					return a, a.EnsureSchema(t.Context())
 				},
 				User:    adapter.User{ID: "7", Email: email, EmailVerified: new(time.Date(2020, 1, 2, 3, 4, 5, 678e6, time.UTC))},
@@ -124,7 +124,7 @@ var otherSettings = []map[string]string{
 func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) {
 	for i, params := range otherSettings {
 		mode := []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec, pgx.QueryExecModeCacheStatement}[i]
-		other, _ := e.configured(t, func(c *pgxpool.Config) {
+		other := e.configured(t, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = mode
 			for name, value := range params {
 				c.ConnConfig.RuntimeParams[name] = value
@@ -140,15 +140,8 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 // that was demoted.
 func (e *Env) readOnly(t testing.TB) (adapter.Adapter, func()) {
 	h, _ := e.apart(t)
-	a, pool := e.configured(t, func(*pgxpool.Config) {}, h.options...)
-	return a, func() {
-		for _, conn := range pool.AcquireAllIdle(t.Context()) {
-			if _, err := conn.Exec(t.Context(), "SET default_transaction_read_only = on"); err != nil {
-				t.Fatal(err)
-			}
-			conn.Release()
-		}
-	}
+	a := e.configured(t, func(*pgxpool.Config) {}, h.options...)
+	return a, func() { a.pool.onIdle(t, "SET default_transaction_read_only = on") }
 }
 
 // triggered opens an adapter over tables on which refuse makes triggers with a body. In the
@@ -203,13 +196,13 @@ func (e *Env) reduced(t testing.TB) (all []adaptertest.Reduced) {
 		all = append(all, adaptertest.Reduced{Right: right,
 			Open: func(t testing.TB) adapter.Adapter {
 				if opened == nil {
-					opened, _ = e.configured(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["role"] = role }, witness.options...)
+					opened = e.configured(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["role"] = role }, witness.options...)
 				}
-				a, err := postgres.New(opened.Pool, witness.options...)
+				a, err := opened.pool.adapter(witness.options...)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return &Handle{Adapter: a, Pool: opened.Pool, env: e, t: t, options: witness.options, conns: e.Conns}
+				return &Handle{Adapter: a, Pool: opened.Pool, pool: opened.pool, env: e, t: t, options: witness.options, conns: e.Conns}
 			},
 			Prepare: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).EnsureSchema(ctx) },
 			Witness: func(testing.TB) adapter.Adapter { return witness }})

@@ -1,0 +1,216 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// sqlLink runs statements with a driver of database/sql.
+type sqlLink struct {
+	db     SQL       // a *sql.Conn, or a transaction of the caller
+	dc     io.Closer // the connection of the driver; nil in a transaction
+	theirs bool      // db is a transaction of the caller
+	pooled bool      // db is a connection of the pool
+}
+
+func (l sqlLink) query(ctx context.Context, sql string, args ...any) (rows, error) {
+	stop := closeLate(ctx, l.dc)
+	//nolint:rowserrcheck,sqlclosecheck // the caller closes it
+	r, err := l.db.QueryContext(ctx, sql, plainArgs(args)...)
+	if err != nil {
+		stop()
+		return nil, serverError(err)
+	}
+	return &sqlRows{Rows: r, stop: stop}, nil
+}
+
+func (l sqlLink) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	defer closeLate(ctx, l.dc)()
+	result, err := l.db.ExecContext(ctx, sql, plainArgs(args)...)
+	if err != nil {
+		return 0, serverError(err)
+	}
+	n, err := result.RowsAffected()
+	if err != nil { // the statement has no such number
+		return 0, nil
+	}
+	return n, nil
+}
+
+// undoTime is the time that the server has to undo a transaction or a savepoint.
+const undoTime = 5 * time.Second
+
+// inTurn sends the statements one by one, in a transaction of their own unless the caller
+// has one.
+func (l sqlLink) inTurn(ctx context.Context, one, two query, read func(rows, error) error) error {
+	both := func() error {
+		if _, err := l.exec(ctx, one.sql, one.args...); err != nil {
+			return err
+		}
+		return read(l.query(ctx, two.sql, two.args...))
+	}
+	inside, err := l.inside(ctx)
+	if err != nil {
+		return err
+	}
+	if inside {
+		return both()
+	}
+	return l.between(ctx, "BEGIN", "COMMIT", "ROLLBACK", both)
+}
+
+// inside reports whether the statements are in a transaction of the caller.
+func (l sqlLink) inside(ctx context.Context) (bool, error) {
+	if l.theirs || l.pooled {
+		return l.theirs, nil
+	}
+	_, err := l.exec(ctx, "SAVEPOINT gatehouse")
+	switch {
+	case isCode(err, noTransaction):
+		return false, nil
+	case err == nil:
+		_, err = l.exec(ctx, "RELEASE SAVEPOINT gatehouse")
+	}
+	return err == nil, err
+}
+
+func (l sqlLink) savepoint(ctx context.Context, f func(link) error) error {
+	return l.between(ctx, "SAVEPOINT gatehouse", "RELEASE SAVEPOINT gatehouse",
+		"ROLLBACK TO SAVEPOINT gatehouse; RELEASE SAVEPOINT gatehouse", func() error { return f(l) })
+}
+
+// between runs begin, f, and end or undo.
+func (l sqlLink) between(ctx context.Context, begin, end, undo string, f func() error) error {
+	if _, err := l.exec(ctx, begin); err != nil {
+		return err
+	}
+	err := f()
+	if err == nil {
+		_, err = l.exec(ctx, end)
+		return err
+	}
+	soon, stop := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer stop()
+	if _, failed := l.exec(soon, undo); failed != nil { // the connection is lost, and with it the transaction
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// styled is true: a driver does not tell the setting DateStyle.
+func (l sqlLink) styled() bool { return true }
+
+// closeAfter is how long a driver may take to end a statement whose context has ended. A
+// driver that works cancels the statement on the server meanwhile.
+const closeAfter = 500 * time.Millisecond
+
+// closeLate closes the connection of a driver that does not end a statement when its
+// context ends. The caller calls stop when the statement has ended. [CTX-02]
+func closeLate(ctx context.Context, dc io.Closer) (stop func()) {
+	if dc == nil || ctx.Done() == nil {
+		return func() {}
+	}
+	ended, closed := make(chan struct{}), make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		timer := time.NewTimer(closeAfter)
+		defer timer.Stop()
+		select {
+		case <-ended:
+		case <-timer.C:
+			_ = dc.Close() // what the driver waits for fails
+		}
+	})
+	return func() {
+		if !unwatch() {
+			close(ended)
+			<-closed
+		}
+	}
+}
+
+// sqlRows are the rows of database/sql.
+type sqlRows struct {
+	*sql.Rows
+	stop   func() // nil after Close
+	failed error  // of Close, which waits for the commit
+}
+
+func (r *sqlRows) Err() error {
+	if err := r.Rows.Err(); err != nil {
+		return serverError(err)
+	}
+	return serverError(r.failed)
+}
+
+func (r *sqlRows) Close() {
+	if r.stop == nil {
+		return
+	}
+	r.failed = r.Rows.Close()
+	r.stop()
+	r.stop = nil
+}
+
+func (r *sqlRows) refused() bool {
+	columns, err := r.Columns()
+	if err != nil {
+		return false // Scan fails too
+	}
+	values, dest := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		dest[i] = &values[i]
+	}
+	return r.Scan(dest...) == nil && len(values) > 0 && values[0] == nil
+}
+
+// plainArgs turns lists of texts into the form in which the server reads an array.
+func plainArgs(args []any) []any {
+	plain := args[:0:0]
+	for _, arg := range args {
+		if list, ok := arg.([]string); ok {
+			arg = arrayOf(list)
+		}
+		plain = append(plain, arg)
+	}
+	return plain
+}
+
+func arrayOf(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	}
+	return "{" + strings.Join(quoted, ",") + "}"
+}
+
+// serverError turns the error of the server, as a driver other than pgx has it, into that
+// of pgx. Its code is what SQLState returns; the names are in exported fields.
+func serverError(err error) error {
+	var pgErr *pgconn.PgError
+	var coded interface {
+		error
+		SQLState() string
+	}
+	if err == nil || errors.As(err, &pgErr) || !errors.As(err, &coded) {
+		return err
+	}
+	fields := reflect.Indirect(reflect.ValueOf(coded))
+	field := func(name string) string {
+		if fields.Kind() == reflect.Struct {
+			if f := fields.FieldByName(name); f.IsValid() && f.Kind() == reflect.String {
+				return f.String()
+			}
+		}
+		return ""
+	}
+	return &pgconn.PgError{Severity: field("Severity"), Code: coded.SQLState(), Message: field("Message"),
+		SchemaName: field("Schema"), TableName: field("Table"), ConstraintName: field("Constraint")}
+}
