@@ -89,11 +89,17 @@ func (a *Adapter) inUTF8(ctx context.Context, db sqlLink, f func(db link) error)
 	return f(db)
 }
 
-// takeConn takes a connection out of the pool, as acquire does.
+// takeConn takes a connection out of the pool, as acquire does. It also learns that
+// connections have broken if the pool has fewer of them than a moment ago: database/sql
+// then has found some by itself.
 func (a *Adapter) takeConn(ctx context.Context, db *sql.DB) (conn *sql.Conn, err error) {
 	const most = 1000 // broken connections in a pool
 	for range most {
+		before := db.Stats().OpenConnections
 		conn, err = connect(ctx, db)
+		if db.Stats().OpenConnections < before {
+			a.broken.Store(time.Now().UnixNano())
+		}
 		if err != nil || time.Now().UnixNano()-a.broken.Load() > time.Second.Nanoseconds() || isAlive(ctx, conn) {
 			return conn, err
 		}
