@@ -2,16 +2,16 @@ package postgrestest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Baseline has the nineteen methods in the least code that pgx allows on the
+// Baseline has the nineteen methods in the least code that the driver allows on the
 // same tables: each is one plain statement, and keeps no promise that needs
 // more. Benchmarks compare the adapter with it. A lookup of a session or of an
 // address that finds nothing returns nil, the other methods an error.
@@ -24,21 +24,80 @@ type Baseline interface {
 }
 
 type baseline struct {
-	pool   *pgxpool.Pool
+	row    func(ctx context.Context, sql string, args ...any) scanner
+	rows   func(ctx context.Context, sql string, each func(scanner) error, args ...any) error
+	exec   func(ctx context.Context, sql string, args ...any) (int64, error)
 	prefix string
 }
 
+// scanner is a row of pgx or of database/sql.
+type scanner interface{ Scan(dest ...any) error }
+
 // NewBaseline uses the tables of a schema; "" means those in the search path.
 func NewBaseline(pool *pgxpool.Pool, schema string) Baseline {
-	if schema != "" {
-		schema += "."
+	return baseline{
+		row: func(ctx context.Context, sql string, args ...any) scanner { return pool.QueryRow(ctx, sql, args...) },
+		rows: func(ctx context.Context, sql string, each func(scanner) error, args ...any) error {
+			rows, err := pool.Query(ctx, sql, args...)
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				if err := each(rows); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		},
+		exec: func(ctx context.Context, sql string, args ...any) (int64, error) {
+			tag, err := pool.Exec(ctx, sql, args...)
+			return tag.RowsAffected(), err
+		},
+		prefix: prefixOf(schema),
 	}
-	return baseline{pool, schema}
+}
+
+// NewSQLBaseline is NewBaseline in the least code that database/sql allows.
+func NewSQLBaseline(db *sql.DB, schema string) Baseline {
+	return baseline{
+		row: func(ctx context.Context, sql string, args ...any) scanner {
+			return db.QueryRowContext(ctx, sql, args...)
+		},
+		rows: func(ctx context.Context, sql string, each func(scanner) error, args ...any) error {
+			rows, err := db.QueryContext(ctx, sql, args...)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = rows.Close() }()
+			for rows.Next() {
+				if err := each(rows); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		},
+		exec: func(ctx context.Context, sql string, args ...any) (int64, error) {
+			result, err := db.ExecContext(ctx, sql, args...)
+			if err != nil {
+				return 0, err
+			}
+			return result.RowsAffected()
+		},
+		prefix: prefixOf(schema),
+	}
+}
+
+func prefixOf(schema string) string {
+	if schema == "" {
+		return ""
+	}
+	return schema + "."
 }
 
 // orAbsent is for lookups of what may be absent.
 func orAbsent[T any](record *T, err error) (*T, error) {
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	return record, err
@@ -46,7 +105,7 @@ func orAbsent[T any](record *T, err error) (*T, error) {
 
 // one runs a statement that returns one row.
 func (f baseline) one(ctx context.Context, sql string, args []any, dest ...any) error {
-	return f.pool.QueryRow(ctx, sql, args...).Scan(dest...)
+	return f.row(ctx, sql, args...).Scan(dest...)
 }
 
 func userDest(u *adapter.User) []any {
@@ -178,13 +237,14 @@ func (f baseline) GetAuthenticator(ctx context.Context, id string) (*adapter.Aut
 }
 
 func (f baseline) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	rows, err := f.pool.Query(ctx, `SELECT `+baselineAuthenticator+` FROM `+f.prefix+`authenticators WHERE "userId" = $1`, userID)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (c adapter.Authenticator, err error) {
-		return c, row.Scan(authenticatorDest(&c)...)
-	})
+	var all []adapter.Authenticator
+	err := f.rows(ctx, `SELECT `+baselineAuthenticator+` FROM `+f.prefix+`authenticators WHERE "userId" = $1`, func(row scanner) error {
+		var c adapter.Authenticator
+		err := row.Scan(authenticatorDest(&c)...)
+		all = append(all, c)
+		return err
+	}, userID)
+	return all, err
 }
 
 func (f baseline) UpdateAuthenticatorCounter(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
@@ -195,8 +255,8 @@ func (f baseline) UpdateAuthenticatorCounter(ctx context.Context, id string, cou
 
 // DeleteExpired deletes at once every session that expires at or before now.
 func (f baseline) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept, error) {
-	tag, err := f.pool.Exec(ctx, `DELETE FROM `+f.prefix+`sessions WHERE expires <= $1`, now)
-	return adapter.Swept{Sessions: tag.RowsAffected()}, err
+	n, err := f.exec(ctx, `DELETE FROM `+f.prefix+`sessions WHERE expires <= $1`, now)
+	return adapter.Swept{Sessions: n}, err
 }
 
 // AddSessions stores the sessions from from to to-1, which bench.Sessions reads,
@@ -207,10 +267,10 @@ func (f baseline) AddSessions(ctx context.Context, from, to int) error {
 		`INSERT INTO ` + f.prefix + `sessions ("sessionToken", "userId", expires)
 			SELECT 'session-' || n, 'u' || n / 10, now() + interval '1 hour' FROM generate_series($1::int, $2::int - 1) AS n`,
 	} {
-		if _, err := f.pool.Exec(ctx, sql, from, to); err != nil {
+		if _, err := f.exec(ctx, sql, from, to); err != nil {
 			return err
 		}
 	}
-	_, err := f.pool.Exec(ctx, `ANALYZE `+f.prefix+`users, `+f.prefix+`sessions`)
+	_, err := f.exec(ctx, `ANALYZE `+f.prefix+`users, `+f.prefix+`sessions`)
 	return err
 }

@@ -232,6 +232,7 @@ type Handle struct {
 	t       testing.TB
 	options []postgres.Option
 	store   store
+	schema  string // of an adapter of BenchHarness
 	conns   int32
 	pooled  bool
 	proxy   *fault.Proxy // nil if the pool connects to the server itself

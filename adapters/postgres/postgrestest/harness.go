@@ -2,6 +2,7 @@ package postgrestest
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -63,6 +64,38 @@ func (e *Env) Harness() adaptertest.Harness {
 	}
 	return h
 }
+
+// BenchHarness opens adapters over new tables, and second handles on one connection through
+// a proxy, which counts round trips.
+func (e *Env) BenchHarness() adaptertest.Harness {
+	return adaptertest.Harness{
+		New: func(t testing.TB) adapter.Adapter {
+			h, schema := e.apart(t)
+			h.schema = schema
+			return h
+		},
+		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter {
+			second := &Handle{env: e, t: t, options: a.(*Handle).options, conns: 1}
+			second.connect(true)
+			return second
+		},
+		Faults: func(a adapter.Adapter) fault.Control { return a.(*Handle).proxy },
+	}
+}
+
+// Baseline returns hand-written code for the tables of an adapter of BenchHarness.
+func (h *Handle) Baseline() Baseline {
+	if h.pool.std != nil {
+		return NewSQLBaseline(h.pool.std, h.schema)
+	}
+	return NewBaseline(h.Pool, h.schema)
+}
+
+// SQL returns the pool of database/sql.
+func (h *Handle) SQL() *sql.DB { return h.pool.std }
+
+// Options returns the options of the adapter.
+func (h *Handle) Options() []postgres.Option { return h.options }
 
 // namespace opens an adapter over the tables in another schema.
 func (e *Env) namespace(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {

@@ -38,6 +38,9 @@ func postgresWirings() []Wiring {
 		{"tables of Prisma, after SchemaChanges", newest, postgrestest.Settings{Site: "Prisma"}},
 		{"tables of Drizzle, as they are", newest, postgrestest.Settings{Site: "Drizzle", AsTheyAre: true}},
 		{"tables of Drizzle, after SchemaChanges", newest, postgrestest.Settings{Site: "Drizzle"}},
+		{"database/sql, pgx's driver", newest, postgrestest.Settings{Driver: postgrestest.Stdlib}},
+		{"database/sql, lib/pq", newest, postgrestest.Settings{Driver: PQ(false), NoPooler: twoTrips}},
+		{"database/sql, lib/pq, binary parameters", newest, postgrestest.Settings{Driver: PQ(true)}},
 		{"CockroachDB", stores.KindCockroach, postgrestest.Settings{}}, // only a registry has it
 	} {
 		needs := []stores.Kind{w.kind}
