@@ -1,6 +1,6 @@
 // Package postgres keeps the records of Gatehouse in PostgreSQL 13 or later,
-// through pgx. An [Adapter] works on the pool, connection or transaction that
-// the application has, in every query execution mode of pgx, and behind a
+// through pgx or database/sql. An [Adapter] works on the pool, connection or transaction
+// that the application has, in every query execution mode of pgx, and behind a
 // connection pooler.
 //
 // Tables and columns have the names of the Auth.js Postgres schema, so that

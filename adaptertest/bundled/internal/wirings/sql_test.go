@@ -1,0 +1,236 @@
+package wirings_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
+	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// sqlDrivers are the drivers of database/sql. A later call of a method takes trips round
+// trips, and DeleteAuthenticator, whose two statements are no batch, takes inTurn.
+var sqlDrivers = []struct {
+	name          string
+	driver        postgrestest.Driver
+	trips, inTurn int64
+}{
+	{"stdlib", postgrestest.Stdlib, 1, 1},
+	{"wrapped", postgrestest.Wrapped, 1, 4},
+	{"pq", wirings.PQ(false), 2, 6},
+	{"pq_binary", wirings.PQ(true), 1, 4},
+}
+
+// openSQL makes a database that is dropped at the end of the test.
+func openSQL(t testing.TB, server *stores.Store, driver postgrestest.Driver) *postgrestest.Env {
+	t.Helper()
+	env, err := postgrestest.Open(t.Context(), postgrestest.Settings{URL: server.URL, Driver: driver})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := env.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return env
+}
+
+func newestPostgres(t testing.TB) *stores.Store {
+	t.Helper()
+	server, err := wiringstest.Servers(t, stores.Options{}).Find(t.Context(), stores.KindPostgres)
+	if err != nil {
+		wiringstest.LeaveOut(t, err)
+	}
+	return server
+}
+
+// TestSQLRoundTrips counts the round trips of later calls with each driver.
+func TestSQLRoundTrips(t *testing.T) {
+	server := newestPostgres(t)
+	for _, d := range sqlDrivers {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			for method, trips := range bench.RoundTrips(t, openSQL(t, server, d.driver).BenchHarness()) {
+				want := d.trips
+				if method == "DeleteAuthenticator" {
+					want = d.inTurn
+				}
+				if trips.Later != want {
+					t.Errorf("%s: a later call takes %d round trips, want %d", method, trips.Later, want)
+				}
+				if most := 4*d.trips + 3; trips.First > most {
+					t.Errorf("%s: the first call takes %d round trips, want at most %d", method, trips.First, most)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSQL compares the adapter with hand-written code over the same driver.
+func BenchmarkSQL(b *testing.B) {
+	server := newestPostgres(b)
+	for _, d := range sqlDrivers {
+		b.Run(d.name, func(b *testing.B) {
+			bench.Run(b, openSQL(b, server, d.driver).BenchHarness(), func(_ testing.TB, a adapter.Adapter) any {
+				return a.(*postgrestest.Handle).Baseline()
+			})
+		})
+	}
+}
+
+// TestSQLTransaction: calls in a transaction of the application take part in it. A refused
+// call leaves it usable.
+func TestSQLTransaction(t *testing.T) {
+	server := newestPostgres(t)
+	for _, d := range sqlDrivers {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
+			tx, err := h.SQL().BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			user := useInside(t, h.OnSQL(tx))
+			if got, err := h.GetUser(t.Context(), user.ID); got != nil || err != nil {
+				t.Errorf("before the commit: got %v, %v, want no user", got, err)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := h.GetUser(t.Context(), user.ID); got == nil || err != nil {
+				t.Errorf("after the commit: got %v, %v, want the user", got, err)
+			}
+			undone := inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
+				u, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "undone@example.com"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return u
+			})
+			if got, err := h.GetUser(t.Context(), undone.ID); got != nil || err != nil {
+				t.Errorf("after a roll-back: got %v, %v, want no user", got, err)
+			}
+			if err := h.OnSQL(tx).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "can't run in a transaction") {
+				t.Errorf("EnsureSchema: got %v", err)
+			}
+		})
+	}
+}
+
+// useInside makes refused and other calls on an adapter of a transaction. It returns a user
+// who has one passkey.
+func useInside(t *testing.T, a *postgres.Adapter) *adapter.User {
+	t.Helper()
+	ctx := t.Context()
+	user, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"}); !errors.Is(err, adapter.ErrConflict) {
+		t.Errorf("a taken address: got %v", err)
+	}
+	if _, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: other.ID, Email: adapter.To("ada@example.com")}); !errors.Is(err, adapter.ErrConflict) {
+		t.Errorf("an update to a taken address: got %v", err)
+	}
+	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "t", UserID: "nobody", Expires: time.Now()}); !errors.Is(err, adapter.ErrNotFound) {
+		t.Errorf("an absent owner: got %v", err)
+	}
+	for _, id := range []string{"one", "two"} {
+		if _, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: id, ProviderAccountID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if gone, err := a.DeleteAuthenticator(ctx, user.ID, "one", true); gone == nil || err != nil {
+		t.Errorf("the first passkey: got %v, %v", gone, err)
+	}
+	if _, err := a.DeleteAuthenticator(ctx, user.ID, "two", true); !errors.Is(err, adapter.ErrLastCredential) {
+		t.Errorf("the last passkey: got %v", err)
+	}
+	return user
+}
+
+// inTransaction runs f in a transaction that is rolled back.
+func inTransaction(t *testing.T, db *sql.DB, f func(*sql.Tx) *adapter.User) *adapter.User {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return f(tx)
+}
+
+// TestSQLConn: an adapter on a *sql.Conn works, and does not end a transaction that the
+// application has begun on it.
+func TestSQLConn(t *testing.T) {
+	server := newestPostgres(t)
+	for _, d := range sqlDrivers {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
+			conn, err := h.SQL().Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			a, err := postgres.NewSQL(conn, h.Options()...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.EnsureSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			user := useInside(t, a)
+			tx, err := conn.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, inside := a.DeleteAuthenticator(t.Context(), user.ID, "two", false)
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			if d.name == "stdlib" && (inside == nil || !strings.Contains(inside.Error(), "OnSQL")) {
+				t.Errorf("in a transaction: got %v, want advice", inside)
+			}
+			if got, err := a.GetAuthenticator(t.Context(), "two"); got == nil || err != nil {
+				t.Errorf("after the application's roll-back: got %v, %v, want the passkey", got, err)
+			}
+		})
+	}
+}
+
+// TestSQLEncoding: texts that the server would take for another encoding are refused, or the
+// setting is changed for the call.
+func TestSQLEncoding(t *testing.T) {
+	server := newestPostgres(t)
+	for _, d := range sqlDrivers {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
+			inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
+				if _, err := tx.ExecContext(t.Context(), "SET LOCAL client_encoding = LATIN1"); err != nil {
+					t.Fatal(err)
+				}
+				user, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "zoë@example.com"})
+				if err == nil || !strings.Contains(err.Error(), "client_encoding is LATIN1") {
+					t.Errorf("got %v, %v, want an error that names the setting", user, err)
+				}
+				return nil
+			})
+		})
+	}
+}
