@@ -1,7 +1,8 @@
 # The line before each target says what it does. The modules are those of go.work.
 # Programs of other projects are measured there. The module is in no build list, and races in their code are none of ours.
 FOREIGN := examples/stores
-MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work) $(FOREIGN)
+# The modules outside go.work: those that need versions of other projects that no other module needs.
+MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work) $(FOREIGN) examples/sql
 # The modules that take longest are tested first, so that at the end no long one runs alone.
 LONGEST := adapters/mongo adapters/postgres adapters/mysql adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
 # `make test` runs a fifth of the rounds of races over these; the matrix, or the tests of adapters/memory, run all of them.

@@ -89,16 +89,8 @@ func handleOf(db SQL) (SQL, error) {
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errors.New("db is nil")
 	}
-	switch db.(type) {
-	case *sql.DB, *sql.Conn, *sql.Tx:
-		return db, nil
-	}
-	if v = reflect.Indirect(v); v.Kind() == reflect.Struct {
-		for f, embedded := range v.Fields() {
-			if inner, ok := innerOf(f, embedded); ok {
-				return handleOf(inner)
-			}
-		}
+	if inner := embeddedIn(v); inner != nil {
+		return inner, nil
 	}
 	if _, ok := db.(interface {
 		Commit() error
@@ -109,11 +101,34 @@ func handleOf(db SQL) (SQL, error) {
 	return nil, fmt.Errorf("%T is neither a pool, a connection nor a transaction: give the *sql.DB, *sql.Conn or *sql.Tx of which it is made", db)
 }
 
-// innerOf returns the handle in an exported, embedded field.
-func innerOf(f reflect.StructField, v reflect.Value) (SQL, bool) {
-	if !f.Anonymous || !f.IsExported() {
-		return nil, false
+// embeddedIn returns v, or what it embeds, if that is a handle of database/sql.
+func embeddedIn(v reflect.Value) SQL {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return nil
+		}
+		if v.CanInterface() {
+			switch db := v.Interface().(type) {
+			case *sql.DB:
+				return db
+			case *sql.Conn:
+				return db
+			case *sql.Tx:
+				return db
+			}
+		}
+		v = v.Elem()
 	}
-	inner, ok := v.Interface().(SQL)
-	return inner, ok
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for f, field := range v.Fields() {
+		if !f.Anonymous {
+			continue
+		}
+		if inner := embeddedIn(field); inner != nil {
+			return inner
+		}
+	}
+	return nil
 }
