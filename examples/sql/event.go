@@ -10,7 +10,8 @@ import (
 // EnsureProfile makes the profile of a user who has none. To do it twice, or in two
 // processes at once, makes one.
 func EnsureProfile(ctx context.Context, db *sql.DB, userID, name string) error {
-	_, err := db.ExecContext(ctx, `INSERT INTO profiles (user_id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING`, userID, name)
+	const insert = `INSERT INTO profiles (user_id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+	_, err := db.ExecContext(ctx, insert, userID, name)
 	return err
 }
 

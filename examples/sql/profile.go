@@ -9,4 +9,7 @@ type Profile struct {
 }
 
 // MakeProfiles makes the table of profiles, which go with their users.
-const MakeProfiles = `CREATE TABLE profiles (user_id text PRIMARY KEY REFERENCES users ON DELETE CASCADE, name text NOT NULL CHECK (name <> ''))`
+const MakeProfiles = `CREATE TABLE profiles (
+	user_id text PRIMARY KEY REFERENCES users ON DELETE CASCADE,
+	name    text NOT NULL CHECK (name <> '')
+)`

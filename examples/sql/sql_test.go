@@ -96,11 +96,16 @@ var libraries = map[string]func(ctx context.Context, db *sql.DB, store *postgres
 }
 
 func withGORM(ctx context.Context, db *sql.DB, store *postgres.Adapter, email, name string, prepare bool) error {
-	g, err := gorm.Open(gormpostgres.New(gormpostgres.Config{Conn: db}), &gorm.Config{PrepareStmt: prepare, Logger: logger.Discard})
+	g, err := openGORM(db, prepare)
 	if err != nil {
 		return err
 	}
 	return sqlexamples.WithGORM(ctx, g, store, email, name)
+}
+
+func openGORM(db *sql.DB, prepare bool) (*gorm.DB, error) {
+	config := &gorm.Config{PrepareStmt: prepare, Logger: logger.Discard}
+	return gorm.Open(gormpostgres.New(gormpostgres.Config{Conn: db}), config)
 }
 
 // TestUserAndProfile: with each library and driver, the user and the profile are made
@@ -161,7 +166,8 @@ func together(t *testing.T, db *sql.DB, store *postgres.Adapter, library string,
 
 func profiles(t *testing.T, db *sql.DB, userID string) (n int) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM profiles WHERE user_id = $1`, userID).Scan(&n); err != nil {
+	row := db.QueryRowContext(t.Context(), `SELECT count(*) FROM profiles WHERE user_id = $1`, userID)
+	if err := row.Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -186,11 +192,12 @@ func afterwards(t *testing.T, db *sql.DB, store *postgres.Adapter) {
 
 // handles gives NewSQL what each library has, and a handle that it must refuse.
 func handles(t *testing.T, db *sql.DB) {
-	g, err := gorm.Open(gormpostgres.New(gormpostgres.Config{Conn: db}), &gorm.Config{PrepareStmt: true, Logger: logger.Discard})
+	g, err := openGORM(db, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, handle := range map[string]postgres.SQL{"bun": bun.NewDB(db, pgdialect.New()), "sqlx": sqlx.NewDb(db, "postgres"), "GORM": g.ConnPool} {
+	bunDB, sqlxDB := bun.NewDB(db, pgdialect.New()), sqlx.NewDb(db, "postgres")
+	for name, handle := range map[string]postgres.SQL{"bun": bunDB, "sqlx": sqlxDB, "GORM": g.ConnPool} {
 		store, err := postgres.NewSQL(handle)
 		if err == nil {
 			err = store.EnsureSchema(t.Context()) // refuses what is no pool

@@ -20,7 +20,8 @@ func WithSqlx(ctx context.Context, db *sqlx.DB, store *postgres.Adapter, email, 
 	if err != nil {
 		return err
 	}
-	if _, err := tx.NamedExecContext(ctx, `INSERT INTO profiles VALUES (:user_id, :name)`, Profile{UserID: user.ID, Name: name}); err != nil {
+	profile := Profile{UserID: user.ID, Name: name}
+	if _, err := tx.NamedExecContext(ctx, `INSERT INTO profiles VALUES (:user_id, :name)`, profile); err != nil {
 		return err
 	}
 	return tx.Commit()
