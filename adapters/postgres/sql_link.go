@@ -22,7 +22,7 @@ type sqlLink struct {
 
 func (l sqlLink) query(ctx context.Context, sql string, args ...any) (rows, error) {
 	stop := closeLate(ctx, l.dc)
-	//nolint:rowserrcheck,sqlclosecheck // the caller closes it
+	//nolint:rowserrcheck // the caller closes it
 	r, err := l.db.QueryContext(ctx, sql, plainArgs(args)...)
 	if err != nil {
 		stop()
