@@ -247,7 +247,7 @@ func looksAroundWrites(c *kit.Context, writer, reader adapter.Adapter) {
 		alone = append(alone, kit.UpdateAccount(kit.AccountUpdate(c, k.Account.Key(), []string{field})))
 	}
 	for n, w := range c.Working(append(alone, k.Writes()...)) {
-		if kit.AssignsIDs(c) && (w.Method == "CreateUser" || w.Method == "CreateUserWithAccount") {
+		if kit.AssignsIDs(c) && strings.HasPrefix(w.Method, "CreateUser") {
 			continue
 		}
 		_, err := w.Do(c.Ctx, writer)
