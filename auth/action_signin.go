@@ -1,11 +1,15 @@
 package auth
 
 import (
+	"cmp"
 	"context"
+	"html/template"
 	"net/http"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
+	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // signInPage serves GET signin. It never starts a sign-in. If a form was refused
@@ -30,20 +34,11 @@ func (e *engine) signInPage(ctx context.Context, r *request) (*Result, error) {
 		result.Cookies = ended
 		return result, nil
 	}
-	page := pages.SignIn{
-		Look: e.look.of(r.http), Clash: clash, CSRFToken: r.csrf.Token, CallbackURL: r.callbackURL, Error: r.parameter("error"), Email: r.parameter("email"),
-	}
+	page := e.signInShown(r)
+	page.Clash, page.CSRFToken, page.CallbackURL = clash, r.csrf.Token, r.callbackURL
 	if page.Error == string(ErrMissingCSRF) {
 		_, shown := e.person(ctx, r)
 		page.Person = shown.title()
-	}
-	for _, p := range e.config.Providers {
-		if shown, ok := e.pageProvider(r, p); ok {
-			page.Providers = append(page.Providers, shown)
-			if w, ok := p.(*WebAuthn); ok && !w.DisableScript {
-				page.PasskeyScript = true
-			}
-		}
 	}
 	typed, taken := e.begun(r).TakeTyped()
 	if taken != nil {
@@ -55,6 +50,120 @@ func (e *engine) signInPage(ctx context.Context, r *request) (*Result, error) {
 		return result, nil
 	}
 	return r.htmlWithToken(page.Render()), nil
+}
+
+// signInShown is what the sign-in page shows of the configuration, and of the query.
+func (e *engine) signInShown(r *request) *pages.SignIn {
+	page := &pages.SignIn{Look: e.look.of(r.http), Error: r.parameter("error"), Email: r.parameter("email")}
+	for _, p := range e.config.Providers {
+		if shown, ok := e.pageProvider(r, p); ok {
+			page.Providers = append(page.Providers, shown)
+			if w, ok := p.(*WebAuthn); ok && !w.DisableScript {
+				page.PasskeyScript = true
+			}
+		}
+	}
+	return page
+}
+
+// SignInData is what the built-in sign-in page shows, for a page of your own at
+// Config.Pages.SignIn.
+type SignInData struct {
+	// Site is the name of the site, and Texts are the sentences in the language of
+	// the reader. Direction is that language's: ltr or rtl.
+	Site      string
+	Texts     texts.Texts
+	Direction string
+	// CSRFToken and CallbackURL are the values of the fields csrfToken and
+	// callbackUrl, which each form posts.
+	CSRFToken, CallbackURL string
+	// Error is the parameter error of the request, and Message says to the person
+	// what it means; both are empty if nothing failed. At is the ID of the provider
+	// whose form the message is about, or empty.
+	Error   ErrorType
+	Message string
+	At      string
+	// Typed is the address or the name that the person typed before a mistake.
+	Typed string
+	// Buttons lead to another site. ByAddress share one field named email: a
+	// password, mails, a passkey. Forms have fields of their own.
+	Buttons, ByAddress, Forms []SignInWay
+
+	redact.Shown // prints no token
+}
+
+// SignInWay is a provider on a sign-in page.
+type SignInWay struct {
+	ID, Name string
+	Type     ProviderType
+	// URL is where its form is posted.
+	URL string
+	// Mark is a small picture, drawn as SVG, and Logo the URL of one that the
+	// configuration has. Both may be empty.
+	Mark template.HTML
+	Logo string
+	// Fields are the inputs of its form. A provider of mails and a button have none.
+	Fields []Field
+	// Links lead to pages about its password.
+	Links []SignInLink
+}
+
+// SignInLink is a link with its text.
+type SignInLink struct{ URL, Text string }
+
+// SignInData returns what the built-in sign-in page shows, for the request of a page
+// of your own. It sets the cookie of the CSRF token as CSRFToken does, and deletes
+// the one that keeps what the person typed.
+func (h *Handler) SignInData(w http.ResponseWriter, hr *http.Request) (*SignInData, error) {
+	token, err := h.CSRFToken(w, hr)
+	if err != nil {
+		return nil, err
+	}
+	r := h.engine.newRequest(hr, ActionSignIn)
+	r.query = hr.URL.Query()
+	page := h.engine.signInShown(r)
+	typed, taken := h.engine.begun(r).TakeTyped()
+	if taken != nil && !r.head {
+		(&Result{Cookies: []*http.Cookie{taken}}).SendCookies(w)
+	}
+	page.Typed, page.TypedInto = typed.Name, typed.Provider
+	d := &SignInData{
+		Site: page.Look.Site, Texts: *page.Look.T, Direction: "ltr", CSRFToken: token, CallbackURL: r.parameter("callbackUrl"),
+		Error: ErrorType(page.Error), Message: page.Message(), At: page.At(), Typed: cmp.Or(typed.Name, page.Email),
+	}
+	if page.Look.T.RightToLeft() {
+		d.Direction = "rtl"
+	}
+	for _, b := range page.Buttons() {
+		d.Buttons = append(d.Buttons, wayOf(b.Provider, b.Mark))
+	}
+	if a := page.Address(); a != nil {
+		for _, p := range append([]*pages.Provider{a.Password}, a.Passkey) {
+			if p != nil {
+				d.ByAddress = append(d.ByAddress, wayOf(*p, ""))
+			}
+		}
+		for _, p := range a.Mails {
+			d.ByAddress = append(d.ByAddress, wayOf(p, ""))
+		}
+	}
+	for _, f := range page.Forms() {
+		d.Forms = append(d.Forms, wayOf(f.Provider, ""))
+	}
+	return d, nil
+}
+
+func wayOf(p pages.Provider, mark template.HTML) SignInWay {
+	way := SignInWay{ID: p.ID, Name: p.Name, Type: ProviderType(p.Type), URL: p.Action, Mark: mark, Logo: p.Logo}
+	for _, f := range p.Fields {
+		way.Fields = append(way.Fields, Field{
+			Name: f.Name, Label: f.Label, Type: f.Type, Placeholder: f.Placeholder, Attributes: f.Attributes, Identifier: f.Identifier,
+		})
+	}
+	for _, l := range p.Links {
+		way.Links = append(way.Links, SignInLink(l))
+	}
+	return way
 }
 
 // pageProvider returns a provider as the sign-in page shows it, and whether the

@@ -35,7 +35,7 @@ var printed = map[string][]any{
 		auth.Form{}, auth.Field{}, auth.Style{}, auth.Credentials{}, auth.Email{}, auth.VerificationRequest{}, auth.Message{}, auth.OAuth{},
 		auth.AuthorizationEndpoint{}, auth.TokenEndpoint{}, auth.TokenRequest{}, auth.UserInfoEndpoint{}, auth.UserInfoRequest{},
 		auth.ClientMetadata{}, auth.WebAuthn{}, auth.WebAuthnAnswer{}, auth.WebAuthnExpectation{}, auth.RelyingParty{}, auth.Result{},
-		auth.SignInOptions{}, auth.Session{}, auth.SessionInfo{}, auth.User{}, auth.Profile{}, auth.Password{},
+		auth.SignInOptions{}, auth.Session{}, auth.SessionInfo{}, auth.User{}, auth.Profile{}, auth.Password{}, auth.SignInData{}, auth.SignInWay{}, auth.SignInLink{},
 	},
 	"adapter": {
 		adapter.User{}, adapter.Account{}, adapter.AccountKey{}, adapter.AccountUpdate{}, adapter.Session{}, adapter.SessionAndUser{},
@@ -50,7 +50,7 @@ var printed = map[string][]any{
 var shown = strings.Fields(`
 	Account.Provider Account.Type Account.UserID RedirectParams Pages Theme Cookies CookieConfig Experimental Error Passkey Field Style
 	Password.UserID AccountKey Authenticator UserUpdate VerificationToken.Identifier VerificationTokenKey.Identifier AccountUpdate.Provider
-	SessionConfig.Strategy Credentials RelyingParty SessionInfo WebAuthn
+	SessionConfig.Strategy Credentials RelyingParty SessionInfo WebAuthn SignInWay SignInLink
 	User.ID User.Name User.Email User.Image
 	Email.ID OAuth.ID ClientMetadata.TokenEndpointAuthMethod ClientMetadata.KeyID TokenRequest.Provider.ID TokenRequest.RedirectURI
 	UserInfoRequest.Provider.ID Message.Subject Attempt.Provider Attempt.Type

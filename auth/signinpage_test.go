@@ -2,12 +2,14 @@ package auth_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // TestTypedAddressIsKept: a form that was refused leads to the sign-in page, on which
@@ -55,5 +57,43 @@ func TestTypedAddressIsKept(t *testing.T) {
 	})
 	if len(r.Header["Set-Cookie"]) != 0 {
 		t.Errorf("a script gets %q", r.Header["Set-Cookie"])
+	}
+}
+
+// TestSignInData: a page of one's own gets what the built-in page shows, in the
+// language of the reader, and the cookies that it needs.
+func TestSignInData(t *testing.T) {
+	var box outbox
+	h := newHandler(t, auth.Config{
+		Adapter: newStore(), Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, Theme: auth.Theme{Name: "Example"}, Pages: auth.Pages{SignIn: "/login"},
+		Providers: []auth.Provider{
+			box.provider(), password(), &auth.OAuth{ID: "github", Name: "GitHub", ClientID: "i", ClientSecret: "s", Issuer: "https://github.example"},
+		},
+	})
+	data := func(method, target string) (*auth.SignInData, http.Header) {
+		r := httptest.NewRequestWithContext(t.Context(), method, origin+target, nil)
+		r.Header.Set("Accept-Language", "ar")
+		w := httptest.NewRecorder()
+		return must(h.SignInData(w, r)), w.Header()
+	}
+	d, header := data(http.MethodGet, "/login?error=CredentialsSignin&callbackUrl=%2Finbox&error=x&email=a%40b.example")
+	if d.Site != "Example" || d.Direction != "rtl" || d.Texts.Language != "ar" || d.CallbackURL != "/inbox" || d.Error != "x" || d.Typed != "a@b.example" {
+		t.Errorf("got %+v", d)
+	}
+	if len(d.Buttons) != 1 || d.Buttons[0].URL != origin+"/auth/signin/github" || !strings.HasPrefix(string(d.Buttons[0].Mark), "<svg") {
+		t.Errorf("got the buttons %+v", d.Buttons)
+	}
+	if len(d.ByAddress) != 1 || d.ByAddress[0].URL != origin+"/auth/signin/email" || len(d.Forms) != 1 || d.Forms[0].URL != origin+"/auth/callback/credentials" {
+		t.Errorf("got %+v and %+v", d.ByAddress, d.Forms)
+	}
+	if set := header["Set-Cookie"]; len(set) != 1 || !strings.Contains(set[0], "csrf-token="+d.CSRFToken) || !strings.Contains(header.Get("Cache-Control"), "no-store") {
+		t.Errorf("got the header %v", header)
+	}
+	d, _ = data(http.MethodGet, "/login?error=CredentialsSignin")
+	if d.Message != texts.Arabic().SignIn.Errors.Credentials || d.At != "credentials" {
+		t.Errorf("got the message %q at %q", d.Message, d.At)
+	}
+	if _, header := data(http.MethodHead, "/login"); len(header["Set-Cookie"]) != 0 {
+		t.Errorf("HEAD sets %q", header["Set-Cookie"])
 	}
 }

@@ -269,7 +269,7 @@ func (p SignIn) Message() string {
 	case "MissingCSRF":
 		return t.NoForm
 	case "CredentialsSignin":
-		if a := p.Address(); a != nil && a.Password != nil && p.at() == a.Password.ID {
+		if a := p.Address(); a != nil && a.Password != nil && p.At() == a.Password.ID {
 			return p.Look.T.Password.Wrong
 		}
 		return t.Credentials

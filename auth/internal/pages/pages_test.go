@@ -209,7 +209,7 @@ func TestErrorsStandAtTheirField(t *testing.T) {
 	for failure, want := range map[string]string{"EmailSignInError": "email", "CredentialsSignin": "two", "OAuthSignin": "", "x": ""} {
 		p := SignIn{Look: plainLook(), Error: failure, Providers: ways, Typed: "7", TypedInto: "two"}
 		page := string(p.Render().HTML)
-		if got := p.at(); got != want || p.AtTop() != (want == "") || strings.Count(page, "autofocus") != 1 {
+		if got := p.At(); got != want || p.AtTop() != (want == "") || strings.Count(page, "autofocus") != 1 {
 			t.Errorf("%s: at %q, want %q\n%s", failure, got, want, page)
 		}
 		if top := strings.Contains(page, `role="alert" tabindex="-1" autofocus`); top != (want == "") {

@@ -94,8 +94,8 @@ type Entry struct {
 	Focus bool
 }
 
-// at returns the ID of the provider at whose form the error is shown, or "".
-func (p SignIn) at() string {
+// At returns the ID of the provider at whose form the error is shown, or "".
+func (p SignIn) At() string {
 	address := p.Address()
 	switch p.Error {
 	case "EmailSignin", "EmailSignInError":
@@ -120,10 +120,10 @@ func (p SignIn) at() string {
 }
 
 // AtTop says that there is a message that belongs to no form. It has the focus.
-func (p SignIn) AtTop() bool { return p.Clash || p.Error != "" && p.at() == "" }
+func (p SignIn) AtTop() bool { return p.Clash || p.Error != "" && p.At() == "" }
 
 // Wrong says that the message is about the form of a provider.
-func (p SignIn) Wrong(id string) bool { return !p.Clash && p.Error != "" && p.at() == id }
+func (p SignIn) Wrong(id string) bool { return !p.Clash && p.Error != "" && p.At() == id }
 
 // TypedFor is what was typed before into the form of a provider.
 func (p SignIn) TypedFor(id string) string {

@@ -1,0 +1,74 @@
+package guide
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+)
+
+// TestSignInPage goes through the sign-in page of the site: with a mistake, which the
+// page explains in the language of the reader beside what was typed, and without.
+func TestSignInPage(t *testing.T) {
+	site := serve(t, func(site string) http.Handler {
+		dev := newDev(t, site+"/dev", site+"/auth/callback/"+devprovider.ID)
+		gate := newAuth(t, auth.Config{
+			URL: site, Secret: []string{secret}, Adapter: memory.New(), Pages: auth.Pages{SignIn: "/login"},
+			Session: auth.SessionConfig{Strategy: auth.StrategyJWT},
+			Providers: []auth.Provider{
+				dev.OAuth(),
+				&auth.Email{SendVerificationRequest: func(context.Context, auth.VerificationRequest) error { return nil }},
+				&auth.Credentials{
+					Fields: []auth.Field{{Name: "user", Label: "User", Identifier: true}, {Name: "pin", Label: "PIN", Type: "password"}},
+					Authorize: func(_ context.Context, f auth.Form, _ *http.Request) (*auth.User, error) {
+						if f.Get("pin") != "right" {
+							return nil, nil
+						}
+						return &auth.User{ID: "ada", Name: "Ada"}, nil
+					},
+				},
+			},
+		})
+		mux := http.NewServeMux()
+		mux.Handle("/auth/", gate)
+		mux.Handle("/dev/", dev)
+		mux.Handle("GET /login", signInPage(gate))
+		inbox := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("your mails")) }
+		mux.Handle("GET /inbox", gate.Require(http.HandlerFunc(inbox)))
+		return mux
+	})
+	c := newClient(t)
+	at, page := c.fetch(http.MethodGet, site+"/inbox", nil)
+	if !strings.Contains(at, "/login?callbackUrl=") || !strings.Contains(page, "/auth/signin/"+devprovider.ID) ||
+		!strings.Contains(page, "/auth/signin/email") || !strings.Contains(page, ">Continue<") || strings.Contains(page, "alert") {
+		t.Fatalf("the visitor arrives at %s:\n%s", at, page)
+	}
+	form := func(page, pin string) url.Values {
+		field := func(name string) string {
+			return regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)[1]
+		}
+		return url.Values{"csrfToken": {field("csrfToken")}, "callbackUrl": {field("callbackUrl")}, "user": {"ada"}, "pin": {pin}}
+	}
+	at, page = c.fetch(http.MethodPost, site+"/auth/callback/credentials", form(page, "wrong"))
+	if !strings.Contains(at, "/login?") || strings.Contains(at, "ada") || !strings.Contains(page, `role="alert"`) ||
+		!strings.Contains(page, `value="ada"`) {
+		t.Fatalf("after a mistake: %s\n%s", at, page)
+	}
+	if _, again := c.fetch(http.MethodGet, at, nil); strings.Contains(again, `value="ada"`) {
+		t.Error("what was typed is shown twice")
+	}
+	at, page = c.fetch(http.MethodPost, site+"/auth/callback/credentials", form(page, "right"))
+	if !strings.HasSuffix(at, "/inbox") || page != "your mails" {
+		t.Errorf("after the right PIN: %s\n%s", at, page)
+	}
+	at, _ = newClient(t).fetch(http.MethodPost, site+"/auth/signin/"+devprovider.ID, url.Values{})
+	if !strings.Contains(at, "/login?") {
+		t.Errorf("a form without a token leads to %s", at)
+	}
+}
