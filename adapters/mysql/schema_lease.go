@@ -73,9 +73,9 @@ func (l *lease) take(ctx context.Context, o on) (bool, error) {
 
 // await returns when this process has the lease.
 func (l *lease) await(ctx context.Context, o on) error {
-	for {
+	for waits := false; ; waits = true {
 		held, err := l.take(ctx, o)
-		if held || err != nil {
+		if held || err != nil && !(waits && ctx.Err() != nil) {
 			return err
 		}
 		if err := sleep(ctx, 100*time.Millisecond); err != nil {

@@ -18,10 +18,11 @@ const (
 
 // extras are the scripts of optional interfaces, the prelude of all scripts, and the script of
 // the first call.
-var extras = []string{"prelude.lua", "rights.lua", "sweep.lua", "authenticator_delete.lua"}
+var extras = []string{"prelude.lua", "rights.lua", "sweep.lua", "authenticator_delete.lua", "password.lua"}
 
-// others are the files of what a process does once, and of the texts of errors.
-var others = []string{"ensure.go", "check.go", "demotion.go", "errors.go"}
+// others are the files of what a process does once, of the texts of errors, and of what is
+// no adapter.
+var others = []string{"ensure.go", "check.go", "demotion.go", "errors.go", "limits.go"}
 
 // TestSize checks the limits. It does not count the optional interfaces and
 // the others, which are in files of their own. DeleteUser uses the sweep of one
