@@ -90,7 +90,7 @@ var wirings = []wiring{
 	{name: "pgbouncer_simple", mode: pgx.QueryExecModeSimpleProtocol, pooler: true},
 	{name: "far_zone", mode: pgx.QueryExecModeExec, zone: "Asia/Kathmandu"},
 	{name: "authjs_tables", authJS: true, telling: true},
-	{name: "sql_stdlib", driver: postgrestest.Stdlib, telling: true},
+	{name: "sql_stdlib", driver: postgrestest.Stdlib},
 	{name: "sql_wrapped", driver: postgrestest.Wrapped},
 }
 
