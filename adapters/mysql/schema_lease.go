@@ -75,7 +75,7 @@ func (l *lease) take(ctx context.Context, o on) (bool, error) {
 func (l *lease) await(ctx context.Context, o on) error {
 	for waits := false; ; waits = true {
 		held, err := l.take(ctx, o)
-		if held || err != nil && !(waits && ctx.Err() != nil) {
+		if held || err != nil && (!waits || ctx.Err() == nil) {
 			return err
 		}
 		if err := sleep(ctx, 100*time.Millisecond); err != nil {
