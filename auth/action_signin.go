@@ -34,7 +34,7 @@ func (e *engine) signInPage(ctx context.Context, r *request) (*Result, error) {
 		result.Cookies = ended
 		return result, nil
 	}
-	page := e.signInShown(r)
+	page := signInView{e, r}.page()
 	page.Clash, page.CSRFToken, page.CallbackURL = clash, r.csrf.Token, r.callbackURL
 	if page.Error == string(ErrMissingCSRF) {
 		_, shown := e.person(ctx, r)
@@ -52,8 +52,15 @@ func (e *engine) signInPage(ctx context.Context, r *request) (*Result, error) {
 	return r.htmlWithToken(page.Render()), nil
 }
 
-// signInShown is what the sign-in page shows of the configuration, and of the query.
-func (e *engine) signInShown(r *request) *pages.SignIn {
+// signInView is a sign-in page for a request.
+type signInView struct {
+	e *engine
+	r *request
+}
+
+// page is what the page shows of the configuration, and of the query.
+func (v signInView) page() *pages.SignIn {
+	e, r := v.e, v.r
 	page := &pages.SignIn{Look: e.look.of(r.http), Error: r.parameter("error"), Email: r.parameter("email")}
 	for _, p := range e.config.Providers {
 		if shown, ok := e.pageProvider(r, p); ok {
@@ -121,7 +128,7 @@ func (h *Handler) SignInData(w http.ResponseWriter, hr *http.Request) (*SignInDa
 	}
 	r := h.engine.newRequest(hr, ActionSignIn)
 	r.query = hr.URL.Query()
-	page := h.engine.signInShown(r)
+	page := signInView{h.engine, r}.page()
 	typed, taken := h.engine.begun(r).TakeTyped()
 	if taken != nil && !r.head {
 		(&Result{Cookies: []*http.Cookie{taken}}).SendCookies(w)

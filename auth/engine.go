@@ -32,7 +32,9 @@ type engine struct {
 	sealer   *began.Sealer
 	tokens   *sessionTokens
 	store    *store // nil without an adapter
-	look     looks
+	// stored has the passwords of store; nil without an adapter.
+	stored *keptPasswords
+	look   looks
 	// otherWays says that users can have accounts, passkeys or passwords;
 	// passwords says that they can have passwords that the store does not know.
 	otherWays, passwords bool
@@ -59,7 +61,9 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 		byID:     make(map[string]Provider, len(c.Providers)),
 		csrfKeys: wire.NewHashKeys(c.Secret),
 	}
-	e.store = newStore(&e.config, e.debug)
+	if e.store = newStore(&e.config, e.debug); e.store != nil {
+		e.stored = e.store.passwords
+	}
 	e.cookies.plain, e.cookies.secure = c.Cookies.specs(false), c.Cookies.specs(true)
 	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
 		e.site.origin = wire.OriginOf(u)

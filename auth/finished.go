@@ -27,7 +27,7 @@ func (e *engine) finished(ctx context.Context, r *request, done *signedIn, locat
 	}
 	b := e.begun(r)
 	if e.config.Limit != nil || e.password != nil {
-		if cookies, err = r.remember(ctx, b, passwordsOf(e.store), user, done); err != nil {
+		if cookies, err = r.remember(ctx, b, e.stored, user, done); err != nil {
 			return nil, err
 		}
 	}

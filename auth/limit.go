@@ -75,7 +75,7 @@ func (e *engine) limit(ctx context.Context, r *request, a Attempt) error {
 	if e.config.Limit == nil {
 		return nil
 	}
-	a.Request, a.Client, a.Browser = r.withBody(ctx), e.config.clientOf(r.http), r.knownBrowser(ctx, e.begun(r), passwordsOf(e.store), a.Identifier)
+	a.Request, a.Client, a.Browser = r.withBody(ctx), e.config.clientOf(r.http), r.knownBrowser(ctx, e.begun(r), e.stored, a.Identifier)
 	r.named = a.Identifier
 	_, err := guard(ctx, func(ctx context.Context, a Attempt) (struct{}, error) { return struct{}{}, e.config.Limit(ctx, a) }, shown(a))
 	if err == nil {

@@ -489,7 +489,7 @@ func dropPassword(ctx context.Context, s *keptPasswords, userID string, keepOne 
 
 // done ends the other sessions, tells the user, and gives this browser a new session.
 func (c changer) done(ctx context.Context, f passwordFlow, kind passwords.Kind, chosen *adapter.Password) (*Result, error) {
-	if err := endSessionsOf(ctx, f.e.store, c.user.ID); err != nil {
+	if err := endSessionsOf(ctx, f.e.store.passwords, c.user.ID); err != nil {
 		return nil, err
 	}
 	f.tell(ctx, kind, c.user)
@@ -497,6 +497,6 @@ func (c changer) done(ctx context.Context, f passwordFlow, kind passwords.Kind, 
 	return f.begin(ctx, c.user, account, chosen, c.brief)
 }
 
-func endSessionsOf(ctx context.Context, s *store, userID string) error {
-	return s.endSessions(ctx, userID)
+func endSessionsOf(ctx context.Context, s *keptPasswords, userID string) error {
+	return s.of.endSessions(ctx, userID)
 }

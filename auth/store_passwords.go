@@ -15,14 +15,6 @@ type keptPasswords struct {
 	of      *store
 }
 
-// passwordsOf returns the passwords of a store, or nil without one.
-func passwordsOf(s *store) *keptPasswords {
-	if s == nil {
-		return nil
-	}
-	return s.passwords
-}
-
 // Password returns the password of a user, or nil.
 func (s *keptPasswords) Password(ctx context.Context, userID string) (*adapter.Password, error) {
 	if s.adapter == nil {

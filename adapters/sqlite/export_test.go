@@ -17,16 +17,18 @@ func (a *Adapter) NextVersion() *Adapter {
 	user := &next.tables[0]
 	user.columns = append(slices.Clone(user.columns), textColumn("locale").inNewer())
 	user.indexes = append(slices.Clone(user.indexes), index{"user_locale_idx", false, []string{"locale"}})
-	first, err := fs.ReadFile(schemaFiles, "schema/0001_tables.sql")
-	if err != nil {
-		panic(err)
+	files := fstest.MapFS{"schema/9999_locale.sql": {Data: []byte(`
+		ALTER TABLE "user" ADD COLUMN locale TEXT;
+		CREATE INDEX "user_locale_idx" ON "user" (locale);`)}}
+	names, _ := fs.Glob(schemaFiles, "schema/*.sql")
+	for _, name := range names {
+		text, err := fs.ReadFile(schemaFiles, name)
+		if err != nil {
+			panic(err)
+		}
+		files[name] = &fstest.MapFile{Data: text}
 	}
-	next.files = fstest.MapFS{
-		"schema/0001_tables.sql": {Data: first},
-		"schema/0002_locale.sql": {Data: []byte(`
-			ALTER TABLE "user" ADD COLUMN locale TEXT;
-			CREATE INDEX "user_locale_idx" ON "user" (locale);`)},
-	}
+	next.files = files
 	b := *a
 	b.schema, b.checked = &next, new(atomic.Bool)
 	return &b
