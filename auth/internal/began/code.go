@@ -1,7 +1,6 @@
 package began
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -39,29 +38,9 @@ func (b *Browser) codeCookie() wire.CookieSpec { return wire.HostCookie("authjs.
 // Codes returns the mails with codes that the browser asked for, the newest
 // first, without those that have expired.
 func (b *Browser) Codes() []Code {
-	spec := b.codeCookie()
-	sealed := b.Jar.Get(spec.Name)
-	if sealed == "" {
-		return nil
-	}
-	claims, err := b.Open(spec.Name, sealed)
-	if err != nil {
-		return nil
-	}
-	text, err := json.Marshal(claims[claimCodes])
-	if err != nil {
-		return nil
-	}
-	var all, codes []Code
-	if json.Unmarshal(text, &all) != nil {
-		return nil
-	}
-	for _, c := range all {
-		if b.Clock().Unix() <= c.Expires && c.Handle != "" {
-			codes = append(codes, c)
-		}
-	}
-	return codes
+	return slices.DeleteFunc(listIn[Code](b, b.codeCookie(), claimCodes), func(c Code) bool {
+		return b.Clock().Unix() > c.Expires || c.Handle == ""
+	})
 }
 
 // KeepCode returns the cookie of a browser that has asked for one more mail.
@@ -92,16 +71,9 @@ func (b *Browser) keepCodes(codes []Code) (*http.Cookie, error) {
 			age = max(age, time.Duration(c.Expires-b.Clock().Unix())*time.Second)
 		}
 		age = min(age, maxCodeAge)
-		sealed, err := jwt.Encode(jwt.EncodeParams{
-			Token: jwt.Claims{claimCodes: codes}, Secrets: b.Secrets, Salt: spec.Name, MaxAge: age, Keys: b.Keys, Now: b.Clock,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(spec.Name)+len(sealed) <= MaxCookie {
-			c := spec.Set(sealed)
-			c.MaxAge = int(age / time.Second)
-			return c, nil
+		c, err := b.keep(spec, jwt.Claims{claimCodes: codes}, age)
+		if err != nil || len(c.Name)+len(c.Value) <= MaxCookie {
+			return c, err
 		}
 	}
 	return spec.Clear(spec.Name), nil

@@ -33,30 +33,17 @@ func (b *Browser) finishedCookie() wire.CookieSpec {
 
 // finished returns the sign-ins that the browser finished: for each a mark, a
 // hash of the user, and where it led.
-func (b *Browser) finished() (list []any) {
-	spec := b.finishedCookie()
-	sealed := b.Jar.Get(spec.Name)
-	if sealed == "" {
-		return nil
-	}
-	claims, err := b.Open(spec.Name, sealed)
-	if err != nil {
-		return nil
-	}
-	list, _ = claims[claimFinished].([]any)
-	return list
-}
+func (b *Browser) finished() []any { return listIn[any](b, b.finishedCookie(), claimFinished) }
 
 // Finish returns the cookie which says that this browser finished a sign-in as
 // the user, and where it led. Answer is what only the answer of this sign-in
 // contains, such as its state. If the cookie is too long, the oldest sign-ins
 // are forgotten, and then where the last one led.
 func (b *Browser) Finish(answer, user, callbackURL string) (*http.Cookie, error) {
-	spec := b.finishedCookie()
 	list := append(b.finished(), []any{markOf(answer), markOf(user), callbackURL})
 	list = list[max(0, len(list)-maxFinished):]
 	for {
-		c, err := b.sealFinished(&spec, list)
+		c, err := b.keepFinished(list)
 		switch {
 		case err != nil:
 			return nil, err
@@ -70,19 +57,13 @@ func (b *Browser) Finish(answer, user, callbackURL string) (*http.Cookie, error)
 	}
 }
 
-func (b *Browser) sealFinished(spec *wire.CookieSpec, list []any) (*http.Cookie, error) {
-	sealed, err := jwt.Encode(jwt.EncodeParams{
-		Token: jwt.Claims{claimFinished: list}, Secrets: b.Secrets, Salt: spec.Name, MaxAge: finishedAge, Keys: b.Keys, Now: b.Clock,
-	})
-	c := spec.Set(sealed)
-	c.MaxAge = int(finishedAge / time.Second)
-	return c, err
+func (b *Browser) keepFinished(list []any) (*http.Cookie, error) {
+	return b.keep(b.finishedCookie(), jwt.Claims{claimFinished: list}, finishedAge)
 }
 
 // withoutFinishedURLs returns the cookie of what the browser finished without the
 // URLs, or nil if the browser has none or a short one.
 func (b *Browser) withoutFinishedURLs() *http.Cookie {
-	spec := b.finishedCookie()
 	list := b.finished()
 	for _, of := range list {
 		if f, _ := of.([]any); len(f) == 3 {
@@ -92,8 +73,8 @@ func (b *Browser) withoutFinishedURLs() *http.Cookie {
 	if len(list) == 0 {
 		return nil
 	}
-	c, err := b.sealFinished(&spec, list)
-	if err != nil || len(c.Value) >= len(b.Jar.Get(spec.Name)) {
+	c, err := b.keepFinished(list)
+	if err != nil || len(c.Value) >= len(b.Jar.Get(b.finishedCookie().Name)) {
 		return nil
 	}
 	return c

@@ -3,7 +3,6 @@ package began
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,21 +44,8 @@ type Known struct {
 func (b *Browser) knownCookie() wire.CookieSpec { return wire.HostCookie("authjs.known", b.Secure) }
 
 // known returns for whom the browser is known, the last who signed in first.
-func (b *Browser) known() (list []Known) {
-	spec := b.knownCookie()
-	sealed := b.Jar.Get(spec.Name)
-	if sealed == "" {
-		return nil
-	}
-	claims, err := b.Open(spec.Name, sealed)
-	if err != nil {
-		return nil
-	}
-	text, err := json.Marshal(claims[claimKnown])
-	if err != nil || json.Unmarshal(text, &list) != nil {
-		return nil
-	}
-	return slices.DeleteFunc(list, func(k Known) bool { return k.ID == "" || k.User == "" || b.Clock().Unix() > k.Until })
+func (b *Browser) known() []Known {
+	return slices.DeleteFunc(listIn[Known](b, b.knownCookie(), claimKnown), func(k Known) bool { return k.ID == "" || k.User == "" || b.Clock().Unix() > k.Until })
 }
 
 // nameMark is a hash of a name that a person types.
@@ -101,16 +87,9 @@ func (b *Browser) ForgetKnown(user string) (*http.Cookie, error) {
 func (b *Browser) keepKnown(list []Known) (*http.Cookie, error) {
 	spec := b.knownCookie()
 	for list = list[:min(len(list), maxKnown)]; len(list) > 0; list = list[:len(list)-1] {
-		sealed, err := jwt.Encode(jwt.EncodeParams{
-			Token: jwt.Claims{claimKnown: list}, Secrets: b.Secrets, Salt: spec.Name, MaxAge: knownAge, Keys: b.Keys, Now: b.Clock,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(sealed) <= maxKnownCookie {
-			c := spec.Set(sealed)
-			c.MaxAge = int(knownAge / time.Second)
-			return c, nil
+		c, err := b.keep(spec, jwt.Claims{claimKnown: list}, knownAge)
+		if err != nil || len(c.Value) <= maxKnownCookie {
+			return c, err
 		}
 	}
 	return spec.Clear(spec.Name), nil

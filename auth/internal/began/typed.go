@@ -31,17 +31,7 @@ func (b *Browser) KeepTyped(t Typed) (*http.Cookie, error) {
 	if t.Name == "" || len(t.Name) > maxTyped {
 		return nil, nil
 	}
-	spec := b.typedCookie()
-	sealed, err := jwt.Encode(jwt.EncodeParams{
-		Token: jwt.Claims{claimTyped: t.Name, claimProvider: t.Provider}, Secrets: b.Secrets, Salt: spec.Name, MaxAge: typedMaxAge,
-		Keys: b.Keys, Now: b.Clock,
-	})
-	if err != nil {
-		return nil, err
-	}
-	c := spec.Set(sealed)
-	c.MaxAge = int(typedMaxAge / time.Second)
-	return c, nil
+	return b.keep(b.typedCookie(), jwt.Claims{claimTyped: t.Name, claimProvider: t.Provider}, typedMaxAge)
 }
 
 // TakeTyped returns the name that the browser brings, and the cookie that deletes
