@@ -8,14 +8,12 @@ func Chinese() Texts {
 			SignIn:         "登录",
 			SignInWith:     "使用 {provider} 登录",
 			Continue:       "继续",
-			Back:           "返回",
 			Cancel:         "取消",
 			SignedInAs:     "您已以 {person} 的身份登录。",
 			NotSignedIn:    "您尚未登录。",
 			Address:        "电子邮件",
 			AddressExample: "name@example.cn",
 			CheckMail:      "请查看您的邮箱",
-			NeedsScript:    "此页面需要 JavaScript。",
 		},
 		SignIn: SignIn{
 			Title:              "登录 {site}",
@@ -25,7 +23,6 @@ func Chinese() Texts {
 			Passkey:            "使用通行密钥登录",
 			CreatePasskey:      "创建通行密钥",
 			PasskeyNeedsScript: "要使用通行密钥登录，请启用 JavaScript。",
-			OtherAddress:       "使用其他地址",
 			Errors: SignInErrors{
 				OtherAccount:     "请尝试使用其他账户登录。",
 				NotLinked:        "为确认您的身份，请使用您最初使用的账户登录。",
@@ -41,11 +38,10 @@ func Chinese() Texts {
 			},
 		},
 		Password: Password{
-			Label:         "密码",
-			Current:       "当前密码",
-			New:           "新密码",
-			Show:          "显示密码",
-			Hide:          "隐藏密码",
+			Label:   "密码",
+			Current: "当前密码",
+			New:     "新密码",
+
 			Forgotten:     "忘记密码？",
 			CreateAccount: "创建账户",
 			StaySignedIn:  "保持登录状态",
@@ -65,7 +61,6 @@ func Chinese() Texts {
 			Breached: "此密码出现在其他地方被盗的密码中。请另选一个。",
 			NotText:  "此密码包含无法再次输入的字符。请另选一个密码。",
 			Equal:    "这已经是您的密码。请另选一个。",
-			Off:      "错误密码尝试次数过多，因此目前无法在此使用密码。请设置新密码，或用其他方式登录。",
 			SignUp: Form{
 				Title:  "创建账户",
 				Text:   "请输入您的电子邮件地址。我们会向您发送链接，您可通过它设置密码。",
@@ -93,8 +88,7 @@ func Chinese() Texts {
 			},
 			Sent:        "如果 {address} 可在此使用，包含链接的邮件已经发出。请尽量在此浏览器中打开链接。",
 			LinkInvalid: "此链接已失效。它可能已被使用，或时间过久。请重新索取。",
-			Changed:     "您的密码已更改。您已在其他所有地方退出登录。",
-			Removed:     "您的密码已移除。",
+
 			SignInAgain: "要更改此项，请先重新登录。",
 			OnlyWay:     "密码是您唯一的登录方式。请先添加其他方式。",
 		},

@@ -8,14 +8,12 @@ func Dutch() Texts {
 			SignIn:         "Inloggen",
 			SignInWith:     "Inloggen met {provider}",
 			Continue:       "Doorgaan",
-			Back:           "Terug",
 			Cancel:         "Annuleren",
 			SignedInAs:     "U bent ingelogd als {person}.",
 			NotSignedIn:    "U bent niet ingelogd.",
 			Address:        "E-mail",
 			AddressExample: "naam@voorbeeld.nl",
 			CheckMail:      "Kijk in uw mail",
-			NeedsScript:    "Deze pagina heeft JavaScript nodig.",
 		},
 		SignIn: SignIn{
 			Title:              "Inloggen bij {site}",
@@ -25,7 +23,6 @@ func Dutch() Texts {
 			Passkey:            "Inloggen met een passkey",
 			CreatePasskey:      "Passkey maken",
 			PasskeyNeedsScript: "Zet JavaScript aan om met een passkey in te loggen.",
-			OtherAddress:       "Ander adres gebruiken",
 			Errors: SignInErrors{
 				OtherAccount: "Probeer in te loggen met een ander account.",
 				NotLinked: "Log in met het account dat u de eerste keer gebruikte, om uw identiteit te " +
@@ -46,11 +43,10 @@ func Dutch() Texts {
 			},
 		},
 		Password: Password{
-			Label:         "Wachtwoord",
-			Current:       "Huidig wachtwoord",
-			New:           "Nieuw wachtwoord",
-			Show:          "Wachtwoord tonen",
-			Hide:          "Wachtwoord verbergen",
+			Label:   "Wachtwoord",
+			Current: "Huidig wachtwoord",
+			New:     "Nieuw wachtwoord",
+
 			Forgotten:     "Wachtwoord vergeten?",
 			CreateAccount: "Account maken",
 			StaySignedIn:  "Ingelogd blijven",
@@ -74,8 +70,6 @@ func Dutch() Texts {
 			Breached: "Dit wachtwoord is gevonden tussen wachtwoorden die elders zijn gestolen. Kies een ander.",
 			NotText:  "Dit wachtwoord bevat een teken dat niet opnieuw kan worden getypt. Kies een ander wachtwoord.",
 			Equal:    "Dit is al uw wachtwoord. Kies een ander.",
-			Off: "Er zijn te veel verkeerde wachtwoorden geprobeerd, dus wachtwoorden gelden hier voorlopig " +
-				"niet. Kies een nieuw wachtwoord of log op een andere manier in.",
 			SignUp: Form{
 				Title:  "Account maken",
 				Text:   "Typ uw e-mailadres. Wij sturen u een link waarmee u daarna een wachtwoord kiest.",
@@ -106,8 +100,7 @@ func Dutch() Texts {
 				"mogelijk in deze browser.",
 			LinkInvalid: "Deze link is niet meer geldig. Hij is misschien al gebruikt of te oud. Vraag een " +
 				"nieuwe aan.",
-			Changed:     "Uw wachtwoord is gewijzigd. U bent overal elders uitgelogd.",
-			Removed:     "Uw wachtwoord is verwijderd.",
+
 			SignInAgain: "Log eerst opnieuw in om dit te wijzigen.",
 			OnlyWay:     "Het wachtwoord is uw enige manier van inloggen. Voeg eerst een andere toe.",
 		},

@@ -6,18 +6,16 @@ func English() Texts {
 		Language: "en",
 		Common: Common{
 			SignIn: "Sign in", SignInWith: "Sign in with {provider}",
-			Continue: "Continue", Back: "Back", Cancel: "Cancel",
+			Continue: "Continue", Cancel: "Cancel",
 			SignedInAs: "You are signed in as {person}.", NotSignedIn: "You are not signed in.",
 			Address: "Email", AddressExample: "name@example.com",
-			CheckMail:   "Check your email",
-			NeedsScript: "This page needs JavaScript.",
+			CheckMail: "Check your email",
 		},
 		SignIn: SignIn{
 			Title: "Sign in to {site}", Or: "or",
 			MailLink: "Email me a link", MailLinkBy: "Email me a link with {provider}",
 			Passkey: "Sign in with a passkey", CreatePasskey: "Create a passkey",
 			PasskeyNeedsScript: "To sign in with a passkey, turn on JavaScript.",
-			OtherAddress:       "Use another address",
 			Errors: SignInErrors{
 				OtherAccount:     "Try signing in with a different account.",
 				NotLinked:        "To confirm your identity, sign in with the same account you used originally.",
@@ -36,7 +34,7 @@ func English() Texts {
 			},
 		},
 		Password: Password{
-			Label: "Password", Current: "Current password", New: "New password", Show: "Show password", Hide: "Hide password",
+			Label: "Password", Current: "Current password", New: "New password",
 			Forgotten: "Forgot your password?", CreateAccount: "Create an account", StaySignedIn: "Stay signed in",
 			Rule: Plural{
 				One:   "At least {n} character. Several words that you can remember are good.",
@@ -58,8 +56,6 @@ func English() Texts {
 			Breached: "This password was found among passwords that were stolen elsewhere. Please choose another one.",
 			NotText:  "This password has a character that can’t be typed again. Please choose another one.",
 			Equal:    "This is your password already. Please choose another one.",
-			Off: "Too many wrong passwords were tried, so passwords do not count here for now. Choose a new " +
-				"password, or sign in another way.",
 			SignUp: Form{
 				Title: "Create an account", Button: "Continue",
 				Text: "Type your email address. We send you a link, with which you then choose a password.",
@@ -84,8 +80,7 @@ func English() Texts {
 				"if you can.",
 			LinkInvalid: "This link is no longer valid. It may have been used already, or it may be too old. Please ask " +
 				"for another one.",
-			Changed:     "Your password was changed. You are signed out everywhere else.",
-			Removed:     "Your password was removed.",
+
 			SignInAgain: "To change this, please sign in again first.",
 			OnlyWay:     "The password is your only way to sign in. Add another one first.",
 		},

@@ -8,14 +8,12 @@ func French() Texts {
 			SignIn:         "Se connecter",
 			SignInWith:     "Se connecter avec {provider}",
 			Continue:       "Continuer",
-			Back:           "Retour",
 			Cancel:         "Annuler",
 			SignedInAs:     "Vous êtes connecté en tant que {person}.",
 			NotSignedIn:    "Vous n’êtes pas connecté.",
 			Address:        "E-mail",
 			AddressExample: "nom@exemple.fr",
 			CheckMail:      "Consultez votre messagerie",
-			NeedsScript:    "Cette page a besoin de JavaScript.",
 		},
 		SignIn: SignIn{
 			Title:              "Se connecter à {site}",
@@ -25,7 +23,6 @@ func French() Texts {
 			Passkey:            "Se connecter avec une clé d’accès",
 			CreatePasskey:      "Créer une clé d’accès",
 			PasskeyNeedsScript: "Pour vous connecter avec une clé d’accès, activez JavaScript.",
-			OtherAddress:       "Utiliser une autre adresse",
 			Errors: SignInErrors{
 				OtherAccount: "Essayez de vous connecter avec un autre compte.",
 				NotLinked: "Pour confirmer votre identité, connectez-vous avec le compte que vous avez utilisé " +
@@ -47,11 +44,10 @@ func French() Texts {
 			},
 		},
 		Password: Password{
-			Label:         "Mot de passe",
-			Current:       "Mot de passe actuel",
-			New:           "Nouveau mot de passe",
-			Show:          "Afficher le mot de passe",
-			Hide:          "Masquer le mot de passe",
+			Label:   "Mot de passe",
+			Current: "Mot de passe actuel",
+			New:     "Nouveau mot de passe",
+
 			Forgotten:     "Mot de passe oublié ?",
 			CreateAccount: "Créer un compte",
 			StaySignedIn:  "Rester connecté",
@@ -77,8 +73,6 @@ func French() Texts {
 				"un autre.",
 			NotText: "Ce mot de passe contient un caractère qui ne peut pas être ressaisi. Veuillez en choisir un autre.",
 			Equal:   "C’est déjà votre mot de passe. Veuillez en choisir un autre.",
-			Off: "Trop de mots de passe incorrects ont été essayés ; les mots de passe ne comptent plus ici pour " +
-				"l’instant. Choisissez un nouveau mot de passe ou connectez-vous autrement.",
 			SignUp: Form{
 				Title: "Créer un compte",
 				Text: "Saisissez votre adresse e-mail. Nous vous envoyons un lien avec lequel vous choisirez " +
@@ -111,8 +105,7 @@ func French() Texts {
 				"ce navigateur si possible.",
 			LinkInvalid: "Ce lien n’est plus valable. Il a peut-être déjà été utilisé, ou il est trop ancien. " +
 				"Veuillez en demander un autre.",
-			Changed:     "Votre mot de passe a été changé. Vous êtes déconnecté partout ailleurs.",
-			Removed:     "Votre mot de passe a été supprimé.",
+
 			SignInAgain: "Pour changer cela, veuillez d’abord vous reconnecter.",
 			OnlyWay:     "Le mot de passe est votre seul moyen de connexion. Ajoutez-en d’abord un autre.",
 		},

@@ -8,14 +8,12 @@ func German() Texts {
 			SignIn:         "Anmelden",
 			SignInWith:     "Mit {provider} anmelden",
 			Continue:       "Weiter",
-			Back:           "Zurück",
 			Cancel:         "Abbrechen",
 			SignedInAs:     "Sie sind als {person} angemeldet.",
 			NotSignedIn:    "Sie sind nicht angemeldet.",
 			Address:        "E-Mail",
 			AddressExample: "name@beispiel.de",
 			CheckMail:      "Sehen Sie in Ihr Postfach",
-			NeedsScript:    "Diese Seite braucht JavaScript.",
 		},
 		SignIn: SignIn{
 			Title:              "Bei {site} anmelden",
@@ -25,7 +23,6 @@ func German() Texts {
 			Passkey:            "Mit einem Passkey anmelden",
 			CreatePasskey:      "Passkey erstellen",
 			PasskeyNeedsScript: "Um sich mit einem Passkey anzumelden, schalten Sie JavaScript ein.",
-			OtherAddress:       "Andere Adresse verwenden",
 			Errors: SignInErrors{
 				OtherAccount: "Versuchen Sie es mit einem anderen Konto.",
 				NotLinked: "Um Ihre Identität zu bestätigen, melden Sie sich mit dem Konto an, das Sie beim " +
@@ -47,11 +44,10 @@ func German() Texts {
 			},
 		},
 		Password: Password{
-			Label:         "Passwort",
-			Current:       "Aktuelles Passwort",
-			New:           "Neues Passwort",
-			Show:          "Passwort anzeigen",
-			Hide:          "Passwort verbergen",
+			Label:   "Passwort",
+			Current: "Aktuelles Passwort",
+			New:     "Neues Passwort",
+
 			Forgotten:     "Passwort vergessen?",
 			CreateAccount: "Konto erstellen",
 			StaySignedIn:  "Angemeldet bleiben",
@@ -74,8 +70,6 @@ func German() Texts {
 				"wählen Sie ein anderes.",
 			NotText: "Dieses Passwort enthält ein Zeichen, das sich nicht wieder eintippen lässt. Bitte wählen Sie ein anderes.",
 			Equal:   "Das ist schon Ihr Passwort. Bitte wählen Sie ein anderes.",
-			Off: "Es wurden zu viele falsche Passwörter versucht. Passwörter gelten hier vorerst nicht. Wählen " +
-				"Sie ein neues Passwort oder melden Sie sich anders an.",
 			SignUp: Form{
 				Title: "Konto erstellen",
 				Text: "Geben Sie Ihre E-Mail-Adresse ein. Wir senden Ihnen einen Link, mit dem Sie dann ein " +
@@ -108,8 +102,7 @@ func German() Texts {
 				"Sie den Link möglichst in diesem Browser.",
 			LinkInvalid: "Dieser Link ist nicht mehr gültig. Er wurde vielleicht schon verwendet oder ist zu " +
 				"alt. Bitte fordern Sie einen neuen an.",
-			Changed:     "Ihr Passwort wurde geändert. Sie sind überall sonst abgemeldet.",
-			Removed:     "Ihr Passwort wurde entfernt.",
+
 			SignInAgain: "Um das zu ändern, melden Sie sich bitte zuerst neu an.",
 			OnlyWay:     "Das Passwort ist Ihr einziger Weg zur Anmeldung. Fügen Sie zuerst einen anderen hinzu.",
 		},

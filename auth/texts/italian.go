@@ -8,14 +8,12 @@ func Italian() Texts {
 			SignIn:         "Accedi",
 			SignInWith:     "Accedi con {provider}",
 			Continue:       "Continua",
-			Back:           "Indietro",
 			Cancel:         "Annulla",
 			SignedInAs:     "Hai effettuato l’accesso come {person}.",
 			NotSignedIn:    "Non hai effettuato l’accesso.",
 			Address:        "E-mail",
 			AddressExample: "nome@esempio.it",
 			CheckMail:      "Controlla la tua e-mail",
-			NeedsScript:    "Questa pagina ha bisogno di JavaScript.",
 		},
 		SignIn: SignIn{
 			Title:              "Accedi a {site}",
@@ -25,7 +23,6 @@ func Italian() Texts {
 			Passkey:            "Accedi con una passkey",
 			CreatePasskey:      "Crea una passkey",
 			PasskeyNeedsScript: "Per accedere con una passkey, attiva JavaScript.",
-			OtherAddress:       "Usa un altro indirizzo",
 			Errors: SignInErrors{
 				OtherAccount:     "Prova ad accedere con un altro account.",
 				NotLinked:        "Per confermare la tua identità, accedi con l’account che hai usato la prima volta.",
@@ -45,11 +42,10 @@ func Italian() Texts {
 			},
 		},
 		Password: Password{
-			Label:         "Password",
-			Current:       "Password attuale",
-			New:           "Nuova password",
-			Show:          "Mostra la password",
-			Hide:          "Nascondi la password",
+			Label:   "Password",
+			Current: "Password attuale",
+			New:     "Nuova password",
+
 			Forgotten:     "Password dimenticata?",
 			CreateAccount: "Crea un account",
 			StaySignedIn:  "Resta collegato",
@@ -73,8 +69,6 @@ func Italian() Texts {
 			Breached: "Questa password è stata trovata tra password rubate altrove. Scegline un’altra.",
 			NotText:  "Questa password contiene un carattere che non si può digitare di nuovo. Scegline un’altra.",
 			Equal:    "Questa è già la tua password. Scegline un’altra.",
-			Off: "Sono state provate troppe password sbagliate, quindi per ora le password qui non valgono. " +
-				"Scegli una nuova password o accedi in un altro modo.",
 			SignUp: Form{
 				Title:  "Crea un account",
 				Text:   "Scrivi il tuo indirizzo e-mail. Ti inviamo un link con cui poi scegli una password.",
@@ -105,8 +99,7 @@ func Italian() Texts {
 				"in questo browser.",
 			LinkInvalid: "Questo link non è più valido. Forse è già stato usato, o è troppo vecchio. Chiedine un " +
 				"altro.",
-			Changed:     "La tua password è stata cambiata. Sei disconnesso da ogni altro posto.",
-			Removed:     "La tua password è stata rimossa.",
+
 			SignInAgain: "Per cambiare questo, accedi prima di nuovo.",
 			OnlyWay:     "La password è il tuo unico modo di accedere. Aggiungine prima un altro.",
 		},

@@ -8,14 +8,12 @@ func Japanese() Texts {
 			SignIn:         "ログイン",
 			SignInWith:     "{provider}でログイン",
 			Continue:       "続ける",
-			Back:           "戻る",
 			Cancel:         "キャンセル",
 			SignedInAs:     "{person}としてログインしています。",
 			NotSignedIn:    "ログインしていません。",
 			Address:        "メールアドレス",
 			AddressExample: "name@example.jp",
 			CheckMail:      "メールを確認してください",
-			NeedsScript:    "このページにはJavaScriptが必要です。",
 		},
 		SignIn: SignIn{
 			Title:              "{site}にログイン",
@@ -25,7 +23,6 @@ func Japanese() Texts {
 			Passkey:            "パスキーでログイン",
 			CreatePasskey:      "パスキーを作成",
 			PasskeyNeedsScript: "パスキーでログインするには、JavaScriptを有効にしてください。",
-			OtherAddress:       "別のアドレスを使う",
 			Errors: SignInErrors{
 				OtherAccount:     "別のアカウントでログインしてみてください。",
 				NotLinked:        "本人確認のため、最初に使ったアカウントでログインしてください。",
@@ -41,11 +38,10 @@ func Japanese() Texts {
 			},
 		},
 		Password: Password{
-			Label:         "パスワード",
-			Current:       "現在のパスワード",
-			New:           "新しいパスワード",
-			Show:          "パスワードを表示",
-			Hide:          "パスワードを隠す",
+			Label:   "パスワード",
+			Current: "現在のパスワード",
+			New:     "新しいパスワード",
+
 			Forgotten:     "パスワードをお忘れですか？",
 			CreateAccount: "アカウントを作成",
 			StaySignedIn:  "ログインしたままにする",
@@ -65,7 +61,6 @@ func Japanese() Texts {
 			Breached: "このパスワードは、ほかで盗まれたパスワードの中に見つかりました。別のものを選んでください。",
 			NotText:  "このパスワードには再入力できない文字が含まれています。別のパスワードを選んでください。",
 			Equal:    "これはすでにあなたのパスワードです。別のものを選んでください。",
-			Off:      "間違ったパスワードが何度も試されたため、ここでは今パスワードを使えません。新しいパスワードを選ぶか、別の方法でログインしてください。",
 			SignUp: Form{
 				Title:  "アカウントを作成",
 				Text:   "メールアドレスを入力してください。パスワードを選ぶためのリンクをお送りします。",
@@ -93,8 +88,7 @@ func Japanese() Texts {
 			},
 			Sent:        "{address}をここで使える場合は、リンクを記載したメールをお送りしました。できればこのブラウザーでリンクを開いてください。",
 			LinkInvalid: "このリンクは無効です。すでに使われたか、古すぎるかもしれません。新しいリンクを請求してください。",
-			Changed:     "パスワードを変更しました。ほかのすべての場所でログアウトされました。",
-			Removed:     "パスワードを削除しました。",
+
 			SignInAgain: "これを変更するには、まずもう一度ログインしてください。",
 			OnlyWay:     "パスワードはあなたの唯一のログイン方法です。まず別の方法を追加してください。",
 		},

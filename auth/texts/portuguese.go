@@ -8,14 +8,12 @@ func Portuguese() Texts {
 			SignIn:         "Entrar",
 			SignInWith:     "Entrar com {provider}",
 			Continue:       "Continuar",
-			Back:           "Voltar",
 			Cancel:         "Cancelar",
 			SignedInAs:     "Você entrou como {person}.",
 			NotSignedIn:    "Você não entrou.",
 			Address:        "E-mail",
 			AddressExample: "nome@exemplo.com",
 			CheckMail:      "Veja seu e-mail",
-			NeedsScript:    "Esta página precisa de JavaScript.",
 		},
 		SignIn: SignIn{
 			Title:              "Entrar em {site}",
@@ -25,7 +23,6 @@ func Portuguese() Texts {
 			Passkey:            "Entrar com uma chave de acesso",
 			CreatePasskey:      "Criar uma chave de acesso",
 			PasskeyNeedsScript: "Para entrar com uma chave de acesso, ative o JavaScript.",
-			OtherAddress:       "Usar outro endereço",
 			Errors: SignInErrors{
 				OtherAccount:     "Tente entrar com outra conta.",
 				NotLinked:        "Para confirmar sua identidade, entre com a conta que você usou da primeira vez.",
@@ -45,11 +42,10 @@ func Portuguese() Texts {
 			},
 		},
 		Password: Password{
-			Label:         "Senha",
-			Current:       "Senha atual",
-			New:           "Nova senha",
-			Show:          "Mostrar a senha",
-			Hide:          "Ocultar a senha",
+			Label:   "Senha",
+			Current: "Senha atual",
+			New:     "Nova senha",
+
 			Forgotten:     "Esqueceu a senha?",
 			CreateAccount: "Criar uma conta",
 			StaySignedIn:  "Manter a sessão aberta",
@@ -73,8 +69,6 @@ func Portuguese() Texts {
 			Breached: "Esta senha foi encontrada entre senhas roubadas em outros lugares. Escolha outra.",
 			NotText:  "Esta senha tem um caractere que não pode ser digitado de novo. Escolha outra, por favor.",
 			Equal:    "Esta já é sua senha. Escolha outra.",
-			Off: "Foram tentadas senhas erradas demais, por isso as senhas não valem aqui por enquanto. Escolha " +
-				"uma nova senha ou entre de outra forma.",
 			SignUp: Form{
 				Title:  "Criar uma conta",
 				Text:   "Digite seu endereço de e-mail. Enviamos um link com o qual você depois escolhe uma senha.",
@@ -104,8 +98,7 @@ func Portuguese() Texts {
 			Sent: "Se {address} puder ser usado aqui, um e-mail com um link está a caminho. Abra o link neste " +
 				"navegador, se puder.",
 			LinkInvalid: "Este link não vale mais. Talvez já tenha sido usado ou seja antigo demais. Peça outro.",
-			Changed:     "Sua senha foi mudada. Suas sessões em todos os outros lugares foram encerradas.",
-			Removed:     "Sua senha foi removida.",
+
 			SignInAgain: "Para mudar isto, primeiro entre de novo.",
 			OnlyWay:     "A senha é sua única forma de entrar. Adicione outra primeiro.",
 		},

@@ -8,14 +8,12 @@ func Spanish() Texts {
 			SignIn:         "Iniciar sesión",
 			SignInWith:     "Iniciar sesión con {provider}",
 			Continue:       "Continuar",
-			Back:           "Atrás",
 			Cancel:         "Cancelar",
 			SignedInAs:     "Ha iniciado sesión como {person}.",
 			NotSignedIn:    "No ha iniciado sesión.",
 			Address:        "Correo electrónico",
 			AddressExample: "nombre@ejemplo.es",
 			CheckMail:      "Revise su correo",
-			NeedsScript:    "Esta página necesita JavaScript.",
 		},
 		SignIn: SignIn{
 			Title:              "Iniciar sesión en {site}",
@@ -25,7 +23,6 @@ func Spanish() Texts {
 			Passkey:            "Iniciar sesión con una llave de acceso",
 			CreatePasskey:      "Crear una llave de acceso",
 			PasskeyNeedsScript: "Para iniciar sesión con una llave de acceso, active JavaScript.",
-			OtherAddress:       "Usar otra dirección",
 			Errors: SignInErrors{
 				OtherAccount: "Intente iniciar sesión con otra cuenta.",
 				NotLinked:    "Para confirmar su identidad, inicie sesión con la cuenta que usó la primera vez.",
@@ -46,11 +43,10 @@ func Spanish() Texts {
 			},
 		},
 		Password: Password{
-			Label:         "Contraseña",
-			Current:       "Contraseña actual",
-			New:           "Contraseña nueva",
-			Show:          "Mostrar la contraseña",
-			Hide:          "Ocultar la contraseña",
+			Label:   "Contraseña",
+			Current: "Contraseña actual",
+			New:     "Contraseña nueva",
+
 			Forgotten:     "¿Ha olvidado la contraseña?",
 			CreateAccount: "Crear una cuenta",
 			StaySignedIn:  "Mantener la sesión iniciada",
@@ -74,8 +70,6 @@ func Spanish() Texts {
 			Breached: "Esta contraseña se encontró entre contraseñas robadas en otros sitios. Elija otra.",
 			NotText:  "Esta contraseña tiene un carácter que no se puede volver a escribir. Elija otra.",
 			Equal:    "Esta ya es su contraseña. Elija otra.",
-			Off: "Se han probado demasiadas contraseñas incorrectas, así que por ahora las contraseñas no valen " +
-				"aquí. Elija una contraseña nueva o inicie sesión de otra forma.",
 			SignUp: Form{
 				Title: "Crear una cuenta",
 				Text: "Escriba su dirección de correo. Le enviamos un enlace con el que después elige una " +
@@ -107,8 +101,7 @@ func Spanish() Texts {
 				"este navegador si puede.",
 			LinkInvalid: "Este enlace ya no es válido. Puede que ya se haya usado o que sea demasiado antiguo. " +
 				"Pida otro.",
-			Changed:     "Su contraseña se ha cambiado. Su sesión se ha cerrado en todos los demás sitios.",
-			Removed:     "Su contraseña se ha eliminado.",
+
 			SignInAgain: "Para cambiar esto, primero inicie sesión de nuevo.",
 			OnlyWay:     "La contraseña es su única forma de iniciar sesión. Añada otra primero.",
 		},

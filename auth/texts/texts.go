@@ -25,9 +25,8 @@ type Common struct {
 	SignIn string
 	// SignInWith is the button of a provider.
 	SignInWith string
-	// Continue leads to the next step, Back to the one before, Cancel to where the
-	// person was.
-	Continue, Back, Cancel string
+	// Continue leads to the next step, Cancel to where the person was.
+	Continue, Cancel string
 	// SignedInAs and NotSignedIn say who is signed in.
 	SignedInAs, NotSignedIn string
 	// Address is the label of a field for an e-mail address, AddressExample what
@@ -35,8 +34,6 @@ type Common struct {
 	Address, AddressExample string
 	// CheckMail is the heading of a page that says that a mail was sent.
 	CheckMail string
-	// NeedsScript says that a page does nothing without JavaScript.
-	NeedsScript string
 }
 
 // SignIn are the texts of the page to sign in.
@@ -52,9 +49,7 @@ type SignIn struct {
 	Passkey, CreatePasskey string
 	// PasskeyNeedsScript stands where the button for passkeys would be.
 	PasskeyNeedsScript string
-	// OtherAddress is the link from the second step back to the first.
-	OtherAddress string
-	Errors       SignInErrors
+	Errors             SignInErrors
 }
 
 // SignInErrors say why an earlier attempt to sign in did not succeed. None tells
@@ -85,9 +80,8 @@ type SignInErrors struct {
 
 // Password are the texts about passwords.
 type Password struct {
-	// Label, Current and New are labels of fields. Show and Hide are the button
-	// that makes what is typed readable.
-	Label, Current, New, Show, Hide string
+	// Label, Current and New are labels of fields.
+	Label, Current, New string
 	// Forgotten and CreateAccount are links. StaySignedIn is a box to tick.
 	Forgotten, CreateAccount, StaySignedIn string
 	// Rule says how long a password must be.
@@ -101,16 +95,12 @@ type Password struct {
 	Common, Personal, Breached, Equal string
 	// NotText: it has a character that can't be typed.
 	NotText string
-	// Off: passwords do not count here until a reset or another sign-in.
-	Off string
 	// SignUp, Reset, Choose, Change and Remove are the pages.
 	SignUp, Reset, Choose, Change, Remove Form
 	// Sent says, for every address, that a mail may come.
 	Sent string
 	// LinkInvalid: the link of a mail was used or is too old.
 	LinkInvalid string
-	// Changed and Removed say that it is done.
-	Changed, Removed string
 	// SignInAgain: a change needs a sign-in that is a few minutes old at most.
 	SignInAgain string
 	// OnlyWay: the password may not be removed.

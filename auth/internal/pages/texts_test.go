@@ -64,7 +64,6 @@ func TestNoPageHasATextOfItsOwn(t *testing.T) {
 var elsewhere = []string{
 	"Passkeys.Renamed", "Passkeys.Removed", "Passkeys.Errors.OnlyWay", "Passkeys.Errors.NotFound", "Passkeys.Errors.CannotChange",
 	"Passkeys.Errors.BadName", "Passkeys.Errors.Unreadable", "Passkeys.Errors.NotDone",
-	"Common.Back", "Common.NeedsScript", "SignIn.OtherAddress", // of no page at present
 }
 
 // everyState returns the pages in all their states.
