@@ -93,7 +93,7 @@ func (r Rules) Check(ctx context.Context, password string, words ...string) erro
 	}
 	lower := strings.ToLower(text)
 	switch {
-	case isCommon(lower):
+	case isCommon(lower), isCommon(separators.Replace(lower)):
 		return TooCommon
 	case consistsOf(lower, slices.Concat(r.Words, words)):
 		return TooObvious
@@ -122,9 +122,15 @@ var common = sync.OnceValue(func() map[string]struct{} {
 	return set
 })
 
+// separators are what people put between words.
+var separators = strings.NewReplacer(" ", "", "-", "", "_", "", ".", "")
+
 // isCommon says that a password is on the list, or is a repetition of one that is
 // or of at most four characters.
 func isCommon(lower string) bool {
+	if lower == "" {
+		return true
+	}
 	unit := repeated([]rune(lower))
 	if _, ok := common()[string(unit)]; ok {
 		return true
