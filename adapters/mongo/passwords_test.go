@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -109,38 +108,6 @@ func TestPasswordOfADeletedUser(t *testing.T) {
 	must(db.Collection("users").DeleteMany(ctx, bson.D{}))(t)
 	got, err := a.GetPassword(ctx, user.ID)
 	none(t, "GetPassword without a user", got, err)
-}
-
-// TestLastWayInStays removes the passkey and the password of a user in concurrent calls;
-// one must stay. [PASS-07]
-func TestLastWayInStays(t *testing.T) {
-	onEachServer(t, func(t *testing.T, s server) {
-		a, _ := s.newStore(t)
-		ctx := t.Context()
-		for range 20 {
-			user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
-			must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: user.ID}))(t)
-			var kept atomic.Int32
-			var wg sync.WaitGroup
-			for _, remove := range []func() error{
-				func() error { _, err := a.DeletePassword(ctx, user.ID, true); return err },
-				func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, user.ID, true); return err },
-			} {
-				wg.Go(func() {
-					if err := remove(); errors.Is(err, adapter.ErrLastCredential) {
-						kept.Add(1)
-					} else if err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			password, passkeys := must(a.GetPassword(ctx, user.ID))(t), must(a.ListAuthenticatorsByUserID(ctx, user.ID))(t)
-			if kept.Load() != 1 || (password == nil) == (len(passkeys) == 0) {
-				t.Fatalf("%d refused; left are %v and %v", kept.Load(), password, passkeys)
-			}
-		}
-	})
 }
 
 // TestPasswordsOfSites: among collections of others the adapter has no passwords until their

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
@@ -86,43 +84,6 @@ func TestPasswords(t *testing.T) {
 	}
 	defer func() { _ = tx.Rollback() }()
 	callPasswords(t, on(t, tx))
-}
-
-// TestLastWayInStays removes the passkey and the password of a user in concurrent calls;
-// one must stay. [PASS-07]
-func TestLastWayInStays(t *testing.T) {
-	t.Parallel()
-	env := open(t, mysqltest.Settings{})
-	ctx, a := t.Context(), on(t, env.Admin)
-	for n := range 20 {
-		user, err := a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: fmt.Sprint(n)}); err != nil {
-			t.Fatal(err)
-		}
-		var kept atomic.Int32
-		var wg sync.WaitGroup
-		for _, remove := range []func() error{
-			func() error { _, err := a.DeletePassword(ctx, user.ID, true); return err },
-			func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, fmt.Sprint(n), true); return err },
-		} {
-			wg.Go(func() {
-				if err := remove(); errors.Is(err, adapter.ErrLastCredential) {
-					kept.Add(1)
-				} else if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		password, err1 := a.GetPassword(ctx, user.ID)
-		passkeys, err2 := a.ListAuthenticatorsByUserID(ctx, user.ID)
-		if err := errors.Join(err1, err2); err != nil || kept.Load() != 1 || (password == nil) == (len(passkeys) == 0) {
-			t.Fatalf("%d refused; left are %v and %v, %v", kept.Load(), password, passkeys, err)
-		}
-	}
 }
 
 // TestFromTheFirstVersion brings the tables of the first version, which had no passwords, to

@@ -3,8 +3,6 @@ package redis_test
 import (
 	"errors"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
@@ -128,41 +126,6 @@ func TestPasswordOfAnEarlierUser(t *testing.T) {
 	must(a.CreateUserWithPassword(ctx, adapter.User{ID: "u"}, adapter.Password{Hash: "j"}))(t)
 	got, err = a.GetPassword(ctx, "u")
 	isPassword(t, "GetPassword", got, err, adapter.Password{UserID: "u", Hash: "j"})
-}
-
-// TestLastWayInStays removes the passkey and the password of a user in concurrent calls;
-// one must stay. [PASS-07]
-func TestLastWayInStays(t *testing.T) {
-	for _, w := range []wiring{standalone, cluster} {
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			ctx := t.Context()
-			a := w.adapter(t, w.client(t, 4), w.env(t).Prefix+"-last")
-			for range 20 {
-				user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
-				must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: user.ID}))(t)
-				var kept atomic.Int32
-				var wg sync.WaitGroup
-				for _, remove := range []func() error{
-					func() error { _, err := a.DeletePassword(ctx, user.ID, true); return err },
-					func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, user.ID, true); return err },
-				} {
-					wg.Go(func() {
-						if err := remove(); errors.Is(err, adapter.ErrLastCredential) {
-							kept.Add(1)
-						} else if err != nil {
-							t.Error(err)
-						}
-					})
-				}
-				wg.Wait()
-				password, passkeys := must(a.GetPassword(ctx, user.ID))(t), must(a.ListAuthenticatorsByUserID(ctx, user.ID))(t)
-				if kept.Load() != 1 || (password == nil) == (len(passkeys) == 0) {
-					t.Fatalf("%d refused; left are %v and %v", kept.Load(), password, passkeys)
-				}
-			}
-		})
-	}
 }
 
 // TestRoundTripsOfPasswords: each method takes one, on a cluster too.
