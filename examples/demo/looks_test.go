@@ -87,11 +87,7 @@ func (b *browser) look(name, title, script string, widths ...int64) {
 			if !strings.HasPrefix(got.Title, title) {
 				b.t.Fatalf("%s: the page is %q, want %q", name, got.Title, title)
 			}
-			problems := got.Problems
-			if width == widths[0] {
-				problems = append(problems, b.axe(script)...)
-			}
-			for _, problem := range problems {
+			for _, problem := range append(got.Problems, b.axe(script)...) {
 				b.t.Errorf("%s, %s, %d pixels: %s", name, scheme, width, problem)
 			}
 			backgrounds[scheme] = got.Background

@@ -1,35 +1,19 @@
 package main
 
 import (
-	"context"
-	"net/http"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
-	"github.com/gatehouse-go/gatehouse/auth"
-	"github.com/gatehouse-go/gatehouse/auth/password"
 )
 
 // TestPasswordLooks signs a person up with a password in a real browser, and looks at
 // each page on the way, as TestLooks does.
 func TestPasswordLooks(t *testing.T) {
 	script := axeScript(t)
-	links := make(chan string, 8)
-	site := serve(t, func(site string) (http.Handler, error) {
-		store := memory.New()
-		return auth.New(auth.Config{
-			URL: site, Secret: []string{"for this demonstration only, 0123456789"}, Adapter: store,
-			Providers: []auth.Provider{password.Provider(store, password.Settings{
-				Send: func(_ context.Context, m password.Mail) error {
-					links <- m.URL
-					return nil
-				},
-			})},
-		})
-	})
+	site, mails := serveSteps(t, memory.New())
 	b := newBrowser(t, true)
 	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
@@ -50,7 +34,7 @@ func TestPasswordLooks(t *testing.T) {
 	b.fill("input[name=email]", "ada@example.com")
 	b.click("#submitButton")
 	look("sent", "Check your email")
-	b.goTo(<-links)
+	b.goTo(mails.open())
 	look("choose", "Choose a password")
 	b.fill("input[name=password]", "passwordpassword")
 	b.click("#submitButton")
@@ -61,6 +45,11 @@ func TestPasswordLooks(t *testing.T) {
 	look("change", "Change your password")
 	b.goTo(site + "/auth/password/remove")
 	look("remove", "Remove your password?")
+	b.goTo(site + "/passkeys")
+	look("passkeys", "Your passkeys")
+	b.goTo(site + "/auth/signout")
+	look("signout", "Sign out")
+	b.goTo(site + "/auth/password/remove")
 	if at := get(b, chromedp.Location()); at != site+"/auth/password/remove" {
 		t.Errorf("the browser is at %s: nobody is signed in", at)
 	}
