@@ -393,7 +393,7 @@ func (c changer) page(f passwordFlow) pages.Password {
 	case c.stored == nil && (f.r.step == stepRemove || !c.fresh):
 		page.Action, page.Text, page.Error = "", "", page.T.Password.SignInAgain
 		if f.r.step == stepRemove {
-			page.Error = page.T.Passkeys.None
+			page.Error = page.T.Password.None
 		}
 		page.Links = []pages.Link{{URL: f.toSignIn().Location, Text: page.T.Common.SignIn}}
 		return page

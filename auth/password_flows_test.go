@@ -321,7 +321,7 @@ func TestRemovePassword(t *testing.T) {
 			t.Errorf("mails: %v", kinds)
 		}
 		s.signIn(s.browser(), "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
-		if r := b.get("/auth/password/remove"); !strings.Contains(r.body, "You have none yet") {
+		if r := b.get("/auth/password/remove"); !strings.Contains(r.body, "You have no password.") {
 			t.Errorf("the page of a user without a password: %s", r.body)
 		}
 	})

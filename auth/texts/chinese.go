@@ -90,6 +90,7 @@ func Chinese() Texts {
 			LinkInvalid: "此链接已失效。它可能已被使用，或时间过久。请重新索取。",
 
 			SignInAgain: "要更改此项，请先重新登录。",
+			None:        "您没有密码。",
 			OnlyWay:     "密码是您唯一的登录方式。请先添加其他方式。",
 		},
 		Passkeys: Passkeys{

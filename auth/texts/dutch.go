@@ -102,6 +102,7 @@ func Dutch() Texts {
 				"nieuwe aan.",
 
 			SignInAgain: "Log eerst opnieuw in om dit te wijzigen.",
+			None:        "U hebt geen wachtwoord.",
 			OnlyWay:     "Het wachtwoord is uw enige manier van inloggen. Voeg eerst een andere toe.",
 		},
 		Passkeys: Passkeys{

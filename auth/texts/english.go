@@ -82,6 +82,7 @@ func English() Texts {
 				"for another one.",
 
 			SignInAgain: "To change this, please sign in again first.",
+			None:        "You have no password.",
 			OnlyWay:     "The password is your only way to sign in. Add another one first.",
 		},
 		Passkeys: Passkeys{

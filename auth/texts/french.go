@@ -107,6 +107,7 @@ func French() Texts {
 				"Veuillez en demander un autre.",
 
 			SignInAgain: "Pour changer cela, veuillez d’abord vous reconnecter.",
+			None:        "Vous n’avez pas de mot de passe.",
 			OnlyWay:     "Le mot de passe est votre seul moyen de connexion. Ajoutez-en d’abord un autre.",
 		},
 		Passkeys: Passkeys{

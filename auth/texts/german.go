@@ -104,6 +104,7 @@ func German() Texts {
 				"alt. Bitte fordern Sie einen neuen an.",
 
 			SignInAgain: "Um das zu ändern, melden Sie sich bitte zuerst neu an.",
+			None:        "Sie haben kein Passwort.",
 			OnlyWay:     "Das Passwort ist Ihr einziger Weg zur Anmeldung. Fügen Sie zuerst einen anderen hinzu.",
 		},
 		Passkeys: Passkeys{

@@ -101,6 +101,7 @@ func Italian() Texts {
 				"altro.",
 
 			SignInAgain: "Per cambiare questo, accedi prima di nuovo.",
+			None:        "Non hai una password.",
 			OnlyWay:     "La password è il tuo unico modo di accedere. Aggiungine prima un altro.",
 		},
 		Passkeys: Passkeys{

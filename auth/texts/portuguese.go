@@ -100,6 +100,7 @@ func Portuguese() Texts {
 			LinkInvalid: "Este link não vale mais. Talvez já tenha sido usado ou seja antigo demais. Peça outro.",
 
 			SignInAgain: "Para mudar isto, primeiro entre de novo.",
+			None:        "Você não tem senha.",
 			OnlyWay:     "A senha é sua única forma de entrar. Adicione outra primeiro.",
 		},
 		Passkeys: Passkeys{

@@ -103,6 +103,7 @@ func Spanish() Texts {
 				"Pida otro.",
 
 			SignInAgain: "Para cambiar esto, primero inicie sesión de nuevo.",
+			None:        "No tiene contraseña.",
 			OnlyWay:     "La contraseña es su única forma de iniciar sesión. Añada otra primero.",
 		},
 		Passkeys: Passkeys{

@@ -103,6 +103,8 @@ type Password struct {
 	LinkInvalid string
 	// SignInAgain: a change needs a sign-in that is a few minutes old at most.
 	SignInAgain string
+	// None: there is no password to remove.
+	None string
 	// OnlyWay: the password may not be removed.
 	OnlyWay string
 }
