@@ -77,7 +77,7 @@ func (e *engine) loginByCredentials(ctx context.Context, p *Credentials, account
 	if err != nil {
 		return nil, err
 	}
-	done := &signedIn{user: userFromRecord(user), account: account, stored: true, replaced: current.session != nil}
+	done := &signedIn{user: userFromRecord(user), account: account, stored: true, replaced: current.session != nil, brief: current.brief}
 	done.session, err = e.rotateSession(ctx, done.user, current)
 	return done, err
 }

@@ -142,26 +142,26 @@ func (h *Handler) SignInData(w http.ResponseWriter, hr *http.Request) (*SignInDa
 		d.Direction = "rtl"
 	}
 	for _, b := range page.Buttons() {
-		d.Buttons = append(d.Buttons, wayOf(b.Provider, b.Mark))
+		d.Buttons = append(d.Buttons, wayOf(page.Look, b.Provider, b.Mark))
 	}
 	if a := page.Address(); a != nil {
 		for _, p := range append([]*pages.Provider{a.Password}, a.Passkey) {
 			if p != nil {
-				d.ByAddress = append(d.ByAddress, wayOf(*p, ""))
+				d.ByAddress = append(d.ByAddress, wayOf(page.Look, *p, ""))
 			}
 		}
 		for _, p := range a.Mails {
-			d.ByAddress = append(d.ByAddress, wayOf(p, ""))
+			d.ByAddress = append(d.ByAddress, wayOf(page.Look, p, ""))
 		}
 	}
 	for _, f := range page.Forms() {
-		d.Forms = append(d.Forms, wayOf(f.Provider, ""))
+		d.Forms = append(d.Forms, wayOf(page.Look, f.Provider, ""))
 	}
 	return d, nil
 }
 
-func wayOf(p pages.Provider, mark template.HTML) SignInWay {
-	way := SignInWay{ID: p.ID, Name: p.Name, Type: ProviderType(p.Type), URL: p.Action, Mark: mark, Logo: p.Logo}
+func wayOf(l *pages.Look, p pages.Provider, mark template.HTML) SignInWay {
+	way := SignInWay{ID: p.ID, Name: l.Called(p), Type: ProviderType(p.Type), URL: p.Action, Mark: mark, Logo: p.Logo}
 	for _, f := range p.Fields {
 		way.Fields = append(way.Fields, Field{
 			Name: f.Name, Label: f.Label, Type: f.Type, Placeholder: f.Placeholder, Attributes: f.Attributes, Identifier: f.Identifier,
@@ -176,20 +176,22 @@ func wayOf(p pages.Provider, mark template.HTML) SignInWay {
 // pageProvider returns a provider as the sign-in page shows it, and whether the
 // page shows it.
 func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
-	shown := pages.Provider{ID: p.id(), Name: p.displayName(), Type: string(p.kind()), Action: e.providerURL(r, ActionSignIn, p.id())}
+	shown := pages.Provider{ID: p.id(), Type: string(p.kind()), Action: e.providerURL(r, ActionSignIn, p.id())}
 	var fields []Field
+	t := e.look.of(r.http).T
 	switch p := p.(type) {
 	case *Email:
+		shown.Name = p.Name
 		return shown, true
 	case *OAuth:
-		shown.Logo = p.Style.Logo
+		shown.Name, shown.Logo = p.displayName(), p.Style.Logo
 		return shown, true
 	case *Credentials:
-		fields = p.Fields
+		fields, shown.Name = p.Fields, p.Name
 	case *Password:
-		fields, shown.Links, shown.Password = p.fields(), passwordFlow{e, r, p}.links(), true
+		fields, shown.Links, shown.Password = p.fields(t), passwordFlow{e, r, p}.links(), true
 	case *WebAuthn:
-		fields, shown.Conditional = p.formFields(), p.EnableConditionalUI
+		fields, shown.Name, shown.Conditional = p.formFields(t), p.Name, p.EnableConditionalUI
 		shown.Shared = p.FormFields == nil && !p.DisableScript
 	}
 	shown.Action = e.providerURL(r, ActionCallback, p.id())

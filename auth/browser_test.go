@@ -55,7 +55,7 @@ func newHandler(t testing.TB, config auth.Config) *auth.Handler {
 	if config.Secret == nil {
 		config.Secret = []string{secret}
 	}
-	if config.URL == "" {
+	if config.URL == "" && config.Origins == nil {
 		config.URL = origin
 	}
 	if config.Logger == nil {

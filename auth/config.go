@@ -56,6 +56,13 @@ type Config struct {
 	// the base path that the program set.
 	urlPathIgnored bool
 
+	// Origins are the origins at which a site with several hosts answers, such as
+	// https://app.example.com, in place of URL. The Host header chooses one of them; its
+	// scheme counts, also if a proxy ends TLS. A request for any other host is refused,
+	// whatever TrustHost says, so no forged header can put another site into a mail.
+	// X-Forwarded headers are not read.
+	Origins []string
+
 	// BasePath is the path that all routes are below; the default is /auth.
 	// Environment: the path of AUTH_URL or NEXTAUTH_URL.
 	BasePath string
@@ -92,7 +99,7 @@ type Config struct {
 	// TrustHost says that the Host header may be used to build URLs, among them
 	// the links that are mailed. This is safe only behind a server or proxy that
 	// checks the header. With nil, the default, New trusts loopback hosts.
-	// X-Forwarded headers are never used. If URL is set, TrustHost is not needed.
+	// X-Forwarded headers are never used. If URL or Origins is set, TrustHost is not needed.
 	// Environment: AUTH_TRUST_HOST.
 	TrustHost *bool
 

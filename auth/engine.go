@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
@@ -55,7 +56,7 @@ func compile(c Config, share func(c *Config, origin string) *shared) (*engine, [
 	incomplete := completeProviders(c.Providers)
 	e := &engine{
 		config:   c,
-		site:     site{trustHost: c.TrustHost},
+		site:     site{origins: slices.Clone(c.Origins), trustHost: c.TrustHost},
 		log:      c.Logger,
 		basePath: cleanBasePath(c.BasePath),
 		byID:     make(map[string]Provider, len(c.Providers)),

@@ -1,13 +1,17 @@
 package auth_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	pw "github.com/gatehouse-go/gatehouse/auth/password"
 )
 
 // TestCountOfProxies: with n trusted proxies the n-th value from the right
@@ -103,6 +107,98 @@ func TestProxiesAreConfiguredOnce(t *testing.T) {
 		c.Secret, c.URL = []string{secret}, origin
 		if _, err := auth.New(c); err == nil || !strings.Contains(err.Error(), "TrustedProxyCount") {
 			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestListedOrigins: a site with several hosts answers at each of them, with the
+// scheme of its list also behind a proxy that ends TLS, and mails name the host that
+// was asked. No header that an attacker sends puts another host into a mail.
+func TestListedOrigins(t *testing.T) {
+	t.Parallel()
+	var box outbox
+	coded := box.provider()
+	coded.Code = true
+	s := newPasswordSite(t, func(_ *passwordSite, c *auth.Config, _ *pw.Settings) {
+		c.Origins = []string{"https://app.example.com", "https://shop.example.com:8443", "http://localhost:3000"}
+		c.TrustHost, c.Providers = new(true), []auth.Provider{coded}
+	})
+	ask := func(made string, header http.Header) (mails []string, status int) {
+		t.Helper()
+		b := s.browser()
+		b.site = made
+		for path, sent := range map[string]func() int{
+			"/auth/password/sign-up": func() int { return len(s.mails) }, "/auth/password/forgot": func() int { return len(s.mails) },
+			"/auth/signin/email": func() int { return len(box.mails) },
+		} {
+			before, form := sent(), url.Values{"email": {"ada@example.com"}}
+			var v struct{ CSRFToken string }
+			_ = json.Unmarshal([]byte(b.do(http.MethodGet, "/auth/csrf", nil, header.Clone()).body), &v)
+			form.Set("csrfToken", v.CSRFToken)
+			h := header.Clone()
+			h.Set("Content-Type", "application/x-www-form-urlencoded")
+			r := b.do(http.MethodPost, path, strings.NewReader(form.Encode()), h)
+			status = max(status, r.StatusCode)
+			if sent() > before {
+				mails = append(mails, path)
+			}
+		}
+		for _, m := range s.mails {
+			mails = append(mails, m.Subject, m.Text, m.HTML, m.URL)
+		}
+		for _, m := range box.mails {
+			mails = append(mails, m.URL)
+		}
+		s.mails, box.mails = nil, nil
+		s.clock.advance(3 * time.Hour)
+		return mails, status
+	}
+	forged := http.Header{
+		"X-Forwarded-Host": {"evil.example"}, "X-Forwarded-Proto": {"http"}, "Forwarded": {"host=evil.example;proto=http"},
+		"X-Host": {"evil.example"}, "X-Original-Host": {"evil.example"}, "Referer": {"https://evil.example/"},
+	}
+	for made, want := range map[string]string{
+		"https://app.example.com": "https://app.example.com/", "http://app.example.com": "https://app.example.com/",
+		"http://APP.example.com:443": "https://app.example.com/", "http://shop.example.com:8443": "https://shop.example.com:8443/",
+		"http://localhost:3000": "http://localhost:3000/",
+	} {
+		mails, status := ask(made, forged)
+		links := 0
+		for _, m := range mails {
+			if strings.Contains(m, "evil.example") {
+				t.Errorf("%s: a mail has %s", made, m)
+			}
+			if strings.HasPrefix(m, want) {
+				links++
+			}
+		}
+		if links != 3 || status >= 400 {
+			t.Errorf("%s: status %d, %d links of %s in %.300q", made, status, links, want, mails)
+		}
+	}
+	for _, made := range []string{
+		"https://evil.example", "http://evil.example", "https://app.example.com.evil.example", "https://app.example.com:8443", "https://shop.example.com",
+		"http://localhost", "http://127.0.0.1:3000", "https://app.example.com.", "https://xapp.example.com",
+	} {
+		if mails, status := ask(made, http.Header{"X-Forwarded-Host": {"app.example.com"}}); len(mails) > 0 || status != http.StatusInternalServerError {
+			t.Errorf("%s: status %d, mails %q", made, status, mails)
+		}
+	}
+	if !strings.Contains(s.log.String(), "none of Config.Origins") {
+		t.Errorf("the log does not say why: %s", s.log)
+	}
+	for want, c := range map[string]auth.Config{
+		"set either Config.URL":   {URL: origin, Origins: []string{origin}},
+		"Config.Origins[0] is":    {Origins: []string{"app.example.com"}},
+		"Config.Origins[1] is":    {Origins: []string{origin, "https://App.example.com"}},
+		"has the host example.de": {Origins: []string{"https://example.de", "http://example.de"}},
+		`is "https://a.de/auth"`:  {Origins: []string{"https://a.de/auth"}},
+		`is "https://u@a.de"`:     {Origins: []string{"https://u@a.de"}},
+		`is "https://a.de:443"`:   {Origins: []string{"https://a.de:443"}},
+	} {
+		c.Secret = []string{secret}
+		if _, err := auth.New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
 		}
 	}
 }

@@ -191,6 +191,7 @@ func (e *engine) login(ctx context.Context, b browser, id *identity) (*signedIn,
 			return nil, err
 		default:
 			done.replaced = current.session != nil
+			done.brief = current.brief && (done.session == nil || isBrief(done.session.SessionToken))
 			return done, nil
 		}
 	}
@@ -264,7 +265,7 @@ type loggedIn struct {
 	session *adapter.Session
 	// browser holds the session cookie in which the user was found.
 	browser browser
-	// brief says that the session that follows is a brief one.
+	// brief says that the session is a brief one, as is the one that follows.
 	brief bool
 }
 
@@ -297,7 +298,7 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 		if err != nil || stored == nil {
 			return loggedIn{}, err
 		}
-		current := loggedIn{record: &stored.User, session: &stored.Session, browser: b}
+		current := loggedIn{record: &stored.User, session: &stored.Session, browser: b, brief: isBrief(b.sessionToken)}
 		if shown, err := askSession(ctx, e.config.Callbacks.Session, storedSession(stored)); err != nil || shown == nil || shown.User == nil {
 			return loggedIn{session: current.session}, err
 		}
@@ -325,7 +326,7 @@ func (e *engine) currentUser(ctx context.Context, b browser) (loggedIn, error) {
 	if err != nil || user == nil {
 		return loggedIn{}, err
 	}
-	return loggedIn{record: user, browser: b}, nil
+	return loggedIn{record: user, browser: b, brief: opened.claims[claimBrief] == true}, nil
 }
 
 // loginByEmail signs in the user with the address, or a new user. It replaces
@@ -372,7 +373,7 @@ func (e *engine) loginByEmail(ctx context.Context, id *identity, current loggedI
 		done.user, done.isNewUser = userFromRecord(created), true
 		notify(ctx, e, "CreateUser", e.config.Events.CreateUser, CreateUserEvent{User: done.user})
 	}
-	done.session, err = e.newSession(ctx, done.user, false)
+	done.session, err = e.newSession(ctx, done.user, current.brief)
 	return done, err
 }
 

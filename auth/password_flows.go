@@ -368,13 +368,12 @@ func (f passwordFlow) changerIn(ctx context.Context, b browser) (changer, error)
 	}
 	token := current.browser.sessionToken
 	began, known := beganAt(token)
-	c.brief = isBrief(token)
 	if current.session == nil {
 		opened, err := e.tokens.open(ctx, token, current.browser.salt)
 		if err != nil {
 			return changer{}, err
 		}
-		began, known, c.brief = opened.began, true, opened.claims[claimBrief] == true
+		began, known = opened.began, true
 	}
 	c.fresh = known && e.config.Clock().Sub(began) < fresh
 	return c, nil

@@ -411,7 +411,7 @@ func TestPasswordPages(t *testing.T) {
 		"change":  {change, []string{`autocomplete="current-password"`, `autocomplete="new-password"`, `autocomplete="username"`}},
 		"remove":  {b.get("/auth/password/remove"), []string{`autocomplete="current-password"`, "Remove your password?"}},
 		"wrong":   {b.fill(change, "current", "x", "password", otherPassword), []string{`name="current" autocomplete="current-password" required autofocus aria-invalid="true"`}},
-		"short":   {b.fill(change, "current", goodPassword, "password", "x"), []string{`required autofocus aria-invalid="true" aria-describedby="password-error"`}},
+		"short":   {b.fill(change, "current", goodPassword, "password", "x"), []string{`required autofocus aria-invalid="true" aria-describedby="password-error password-rule"`}},
 		"address": {s.browser().post("/auth/password/forgot", "email", "a@b@c"), []string{`aria-invalid="true"`, `value="a@b@c"`}},
 	}
 	for name, p := range pages {
@@ -419,7 +419,7 @@ func TestPasswordPages(t *testing.T) {
 		if h.Get("Referrer-Policy") != "no-referrer" || !strings.Contains(h.Get("Cache-Control"), "no-store") || h.Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: headers %v", name, h)
 		}
-		if strings.Count(p.page.body, "<h1>") != 1 || strings.Contains(p.page.body, "<script") || strings.Count(p.page.body, " autofocus") > 1 {
+		if strings.Count(p.page.body, "<h1>") != 1 || strings.Contains(p.page.body, "<script") != strings.Contains(p.page.body, "data-show hidden") || strings.Count(p.page.body, " autofocus") > 1 {
 			t.Errorf("%s: %s", name, p.page.body)
 		}
 		for _, text := range p.has {
@@ -437,4 +437,101 @@ func TestPasswordPages(t *testing.T) {
 	if !strings.Contains(german.body, `lang="de"`) {
 		t.Errorf("the page in German: %s", german.body)
 	}
+}
+
+// TestPasswordOfAScript: a script signs in with JSON. What it says about remembering
+// counts as a truth value, too.
+func TestPasswordOfAScript(t *testing.T) {
+	t.Parallel()
+	eachStrategy(t, func(t *testing.T, s *passwordSite) {
+		s.member("ada@example.com", goodPassword)
+		for remember, kept := range map[string]bool{`false`: false, `"false"`: false, `true`: true, `"true"`: true, `null`: true} {
+			b := s.browser()
+			body := `{"csrfToken":"` + b.csrf() + `","email":"ada@example.com","password":"` + goodPassword + `","remember":` + remember + `}`
+			r := b.do(http.MethodPost, "/auth/callback/password", strings.NewReader(body), http.Header{
+				"Content-Type": {"application/json"}, "X-Auth-Return-Redirect": {"1"},
+			})
+			if r.StatusCode != http.StatusOK || !strings.Contains(r.body, `"url":"`+origin) {
+				t.Fatalf("remember %s: status %d, %s", remember, r.StatusCode, r.body)
+			}
+			b.wantSession("ada@example.com")
+			if c := b.cookies["__Secure-authjs.session-token"]; c.Expires.IsZero() == kept {
+				t.Errorf("remember %s: the cookie ends at %v", remember, c.Expires)
+			}
+		}
+	})
+}
+
+// TestPasswordSignInOverAnothersSession: a session that somebody planted in the browser
+// stays theirs, and the person who signs in there gets another one.
+func TestPasswordSignInOverAnothersSession(t *testing.T) {
+	t.Parallel()
+	eachStrategy(t, func(t *testing.T, s *passwordSite) {
+		s.member("ada@example.com", goodPassword)
+		s.member("eve@example.com", otherPassword)
+		const name = "__Secure-authjs.session-token"
+		eve, b := s.browser(), s.browser()
+		s.signIn(eve, "eve@example.com", otherPassword)
+		b.cookies[name] = eve.cookies[name]
+		s.signIn(b, "ada@example.com", goodPassword).wantLocation(t, origin)
+		b.wantSession("ada@example.com")
+		if b.cookies[name].Value == eve.cookies[name].Value {
+			t.Error("the session has the key that was planted")
+		}
+		if r := eve.get("/auth/session"); strings.Contains(r.body, "ada@") {
+			t.Errorf("the other browser is signed in as %s", r.body)
+		}
+	})
+}
+
+// TestPasswordSpellings: composed and decomposed letters are one password; what is no
+// text is refused and matches nothing; an address that only looks the same is another.
+func TestPasswordSpellings(t *testing.T) {
+	t.Parallel()
+	s := newPasswordSite(t, nil)
+	const decomposed, composed = "pa\u0301ssword of a\u030angstro\u0308m", "p\u00e1ssword of \u00e5ngstr\u00f6m"
+	b := s.browser()
+	b.post("/auth/password/sign-up", "email", "Ada@Example.com")
+	page := b.get(s.link())
+	for _, bad := range []string{decomposed + "\xff", decomposed + "\x00", "\xc3\x28" + decomposed, decomposed + "\n"} {
+		if r := b.fill(page, "password", bad); r.StatusCode != http.StatusBadRequest {
+			t.Errorf("%q is taken: status %d", bad, r.StatusCode)
+		}
+	}
+	b.fill(page, "password", decomposed).wantLocation(t, origin)
+	s.signIn(s.browser(), "ada@example.com", composed).wantLocation(t, origin)
+	for _, bad := range []string{composed + "\xff", composed + "\x00", composed + " ", strings.ToUpper(composed)} {
+		s.signIn(s.browser(), "ada@example.com", bad).wantLocation(t, wrongPassword)
+	}
+	for _, address := range []string{"ada@example.com\x00", "\u0430da@example.com", "ada\u200b@example.com"} {
+		if r := s.signIn(s.browser(), address, composed); r.location() != wrongPassword {
+			t.Errorf("%q: sent to %s", address, r.location())
+		}
+		if before := len(s.mails); s.browser().post("/auth/password/forgot", "email", address).StatusCode == http.StatusOK {
+			for _, m := range s.mails[before:] {
+				if m.To == "ada@example.com" {
+					t.Errorf("%q gets the mail of another address", address)
+				}
+			}
+		}
+	}
+}
+
+// TestResetInABriefSession: a session that the browser was not to remember stays such
+// a one when the password is chosen anew.
+func TestResetInABriefSession(t *testing.T) {
+	t.Parallel()
+	eachStrategy(t, func(t *testing.T, s *passwordSite) {
+		s.member("ada@example.com", goodPassword)
+		b := s.browser()
+		s.signIn(b, "ada@example.com", goodPassword, "remember", "false")
+		for range 2 {
+			b.post("/auth/password/forgot", "email", "ada@example.com")
+			s.choose(b, s.link(), otherPassword).wantLocation(t, origin)
+			b.wantSession("ada@example.com")
+			if c := b.cookies["__Secure-authjs.session-token"]; !c.Expires.IsZero() || c.MaxAge != 0 {
+				t.Fatalf("the cookie is kept until %v", c.Expires)
+			}
+		}
+	})
 }

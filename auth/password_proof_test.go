@@ -49,7 +49,8 @@ func greater(a, b []time.Duration) float64 {
 
 // TestPasswordTimeTellsNothing compares distributions of times: known and unknown
 // addresses, and users without a password, in turns. A clock is not asked how long a
-// hash takes, so a loaded machine is loaded for all of them.
+// hash takes, so a loaded machine is loaded for all of them. What looks told is
+// measured up to four times.
 func TestPasswordTimeTellsNothing(t *testing.T) {
 	samples := 2000
 	if testing.Short() {
@@ -64,24 +65,43 @@ func TestPasswordTimeTellsNothing(t *testing.T) {
 	record := s.stored(id)
 	s.store.users["plain"] = adapter.User{ID: "plain", Email: "plain@example.com"}
 	b := s.browser()
+	strangers := []string{"other@example.com", "plain@example.com"}
 	for path, n := range map[string]int{"/auth/callback/password": samples, "/auth/password/forgot": samples / 4} {
-		times := map[string][]time.Duration{}
-		for i := range n {
-			for _, address := range []string{known, "other@example.com", "plain@example.com"} {
-				s.store.mu.Lock()
-				s.store.passwords[id] = record // a hundred wrong ones would turn it off
-				clear(s.store.tokens)
-				s.store.mu.Unlock()
-				if took := s.timed(b, path, address); i > n/20 {
-					times[address] = append(times[address], took)
+		// measured is the part of the pairs in which the known address is slower, for each stranger.
+		measured := func() (parts [2]float64) {
+			times := map[string][]time.Duration{}
+			for i := range n {
+				for _, address := range append(strangers, known) {
+					s.store.mu.Lock()
+					s.store.passwords[id] = record // a hundred wrong ones would turn it off
+					clear(s.store.tokens)
+					s.store.mu.Unlock()
+					if took := s.timed(b, path, address); i > n/20 {
+						times[address] = append(times[address], took)
+					}
 				}
 			}
+			for i, address := range strangers {
+				parts[i] = greater(times[known], times[address])
+				t.Logf("%s: %s is slower than %s in %.3f of the pairs", path, known, address, parts[i])
+			}
+			return parts
 		}
-		for _, address := range []string{"other@example.com", "plain@example.com"} {
-			p := greater(times[known], slices.Clone(times[address]))
-			t.Logf("%s: %s is slower than %s in %.3f of the pairs", path, known, address, p)
-			if p < 0.42 || p > 0.58 {
-				t.Errorf("%s: the time tells %s from %s: %.3f", path, known, address, p)
+		// What tells an address does so each time; what a busy machine adds falls on either side.
+		least, most := [2]float64{1, 1}, [2]float64{}
+		for range 4 {
+			told := false
+			for i, p := range measured() {
+				least[i], most[i] = min(least[i], p), max(most[i], p)
+				told = told || most[i] < 0.42 || least[i] > 0.58
+			}
+			if !told {
+				break
+			}
+		}
+		for i, address := range strangers {
+			if most[i] < 0.42 || least[i] > 0.58 {
+				t.Errorf("%s: the time tells %s from %s: %.3f to %.3f", path, known, address, least[i], most[i])
 			}
 		}
 	}

@@ -55,8 +55,12 @@ func (f passwordFlow) signIn(ctx context.Context) (*Result, error) {
 	if err := f.e.proveEarlier(ctx, f.e.earlierProof(f.r), user.ID); err != nil {
 		return nil, err
 	}
-	return f.begin(ctx, record, account, stored, form.Get("remember") == "false")
+	return f.begin(ctx, record, account, stored, !remembers(form))
 }
+
+// remembers reports whether the browser is to be remembered, which a form says as a
+// text and a script as a truth value.
+func remembers(form Form) bool { return form["remember"] != "false" && form["remember"] != false }
 
 // limit calls Config.Limit, before anything is looked up or hashed.
 func (f passwordFlow) limit(ctx context.Context, kind ProviderType, address string) error {

@@ -10,7 +10,8 @@ import (
 type Provider interface {
 	// id is unique among the providers and part of the URLs.
 	id() string
-	// displayName is what the sign-in page shows.
+	// displayName is what clients are told. A page shows a name in its language if the
+	// configuration has none.
 	displayName() string
 	// kind is the provider's type.
 	kind() ProviderType

@@ -13,7 +13,7 @@ import (
 type Credentials struct {
 	// ID is part of the URL; the default is credentials.
 	ID string
-	// Name is shown; the default is Credentials.
+	// Name is shown; the default is Credentials, on pages in the language of the reader.
 	Name string
 	// Fields are the inputs of the built-in sign-in page, in order. Without fields
 	// the page has only the button.
@@ -54,10 +54,7 @@ func (p *Credentials) wayIn() pages.Credentials {
 	for _, f := range p.Fields {
 		password = password || f.Type == "password"
 	}
-	if !password {
-		return pages.Credentials{Name: p.displayName()}
-	}
-	return pages.Credentials{Name: p.Name, Password: true}
+	return pages.Credentials{Name: p.Name, Password: password}
 }
 
 func (p *Credentials) kind() ProviderType { return TypeCredentials }

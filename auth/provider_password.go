@@ -10,6 +10,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 	"github.com/gatehouse-go/gatehouse/auth/internal/passwords"
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // Password is the provider that password.Provider makes. A person signs in with
@@ -36,10 +37,10 @@ func (p *Password) kind() ProviderType { return TypeCredentials }
 func (p *Password) wayIn() pages.Credentials { return pages.Credentials{Password: true} }
 
 // fields are the inputs of the sign-in page.
-func (p *Password) fields() []Field {
+func (p *Password) fields(t *texts.Texts) []Field {
 	return []Field{
-		{Name: "email", Label: "Email", Type: "email", Identifier: true, Attributes: map[string]string{"autocomplete": "username", "required": ""}},
-		{Name: "password", Label: "Password", Type: "password", Attributes: map[string]string{"autocomplete": "current-password", "required": ""}},
+		{Name: "email", Label: t.Common.Address, Type: "email", Identifier: true, Attributes: map[string]string{"autocomplete": "username", "required": ""}},
+		{Name: "password", Label: t.Password.Label, Type: "password", Attributes: map[string]string{"autocomplete": "current-password", "required": ""}},
 	}
 }
 
@@ -62,8 +63,8 @@ func (c *Config) checkPassword(p *Password, problem func(ErrorType, Provider, st
 	if p.settings.Problem != nil {
 		problem(ErrInvalidProvider, p, "%v", p.settings.Problem)
 	}
-	if c.URL == "" {
-		problem(ErrInvalidProvider, p, "set Config.URL (AUTH_URL): a Host header that a stranger chose must not stand in a mail with which a password is chosen")
+	if !c.knowsItsHosts() {
+		problem(ErrInvalidProvider, p, "set Config.URL (AUTH_URL) or Config.Origins: a Host header that a stranger chose must not stand in a mail with which a password is chosen")
 	}
 	switch from, server := c.mailer(p); {
 	case p.settings.Send != nil:

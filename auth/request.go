@@ -141,10 +141,7 @@ func (n notAllowed) Unwrap() error { return n.error }
 // newRequest makes a request from the parts of an HTTP request that do not
 // depend on its path.
 func (e *engine) newRequest(hr *http.Request, action Action) *request {
-	origin := e.site.origin
-	if origin == "" {
-		origin = wire.RequestOrigin(hr)
-	}
+	origin := e.site.originOf(hr)
 	secure := strings.HasPrefix(origin, "https:")
 	if e.config.UseSecureCookies != nil {
 		secure = *e.config.UseSecureCookies

@@ -53,7 +53,7 @@ func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(page, "/") {
 		page = e.site.origin + page
 	}
-	location := wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(e.site.origin+wanted(r, e.site.origin)))
+	location := wire.WithQuery(page, "callbackUrl="+wire.QueryEscape(e.site.origin+wanted(r, e.site.originOf(r))))
 	if fromHTMX(r) {
 		header := http.Header{"Cache-Control": noCache, "Www-Authenticate": {"Cookie"}, "Hx-Redirect": {wire.ASCIIURL(location)}}
 		(&Result{Status: http.StatusUnauthorized, Header: header}).Send(w)
@@ -78,9 +78,6 @@ func wanted(r *http.Request, origin string) string {
 		from := r.Referer()
 		if htmx {
 			from = r.Header.Get("Hx-Current-Url")
-		}
-		if origin == "" {
-			origin = wire.RequestOrigin(r)
 		}
 		if path, ok := strings.CutPrefix(from, origin); ok && strings.HasPrefix(path, "/") {
 			return onSite(path)

@@ -3,6 +3,8 @@ package auth
 import (
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 )
@@ -11,6 +13,8 @@ import (
 type site struct {
 	// origin is the origin of Config.URL, or empty.
 	origin string
+	// origins are those of Config.Origins.
+	origins []string
 	// trustHost is Config.TrustHost.
 	trustHost *bool
 	// trustsLoopback says that loopback hosts are trusted.
@@ -28,7 +32,7 @@ type site struct {
 // header must be same-origin; for a page of a sibling domain it is same-site.
 // If a browser does not send this header, the header Origin must be the origin
 // of Config.URL. If Config.URL is not set, Origin must be the origin that the
-// request was made to, and that origin must be trusted.
+// request was made to, and that origin must be trusted or one of Config.Origins.
 func (h *Handler) SameOrigin(r *http.Request) error { return h.engine.site.sameOrigin(r) }
 
 // MayChange returns an error if a request may not sign in or out, or update a
@@ -59,12 +63,9 @@ func (s *site) sameOrigin(hr *http.Request) error {
 		}
 		return refused
 	}
-	own := s.origin
-	if own == "" {
-		own = wire.RequestOrigin(hr)
-		if err := s.trusts(hr, own); err != nil {
-			return err
-		}
+	own := s.originOf(hr)
+	if err := s.trusts(hr, own); err != nil {
+		return err
 	}
 	origin := hr.Header["Origin"]
 	if len(origin) != 1 {
@@ -83,8 +84,31 @@ func (s *site) sameOrigin(hr *http.Request) error {
 // every address and host in them is of this machine.
 func FromThisMachine(r *http.Request) bool { return wire.FromThisMachine(r) }
 
+// originOf is the origin of the site for a request: that of Config.URL, that of
+// Config.Origins with the host of the request, or the one that the request was made
+// to, which trusts may refuse.
+func (s *site) originOf(hr *http.Request) string {
+	if s.origin != "" {
+		return s.origin
+	}
+	made := wire.RequestOrigin(hr)
+	_, host, _ := strings.Cut(made, "://")
+	for _, listed := range s.origins {
+		if scheme, _, _ := strings.Cut(listed, "://"); wire.OriginOf(&url.URL{Scheme: scheme, Host: host}) == listed {
+			return listed
+		}
+	}
+	return made
+}
+
 // trusts returns an error if the origin of a request may not be used.
 func (s *site) trusts(hr *http.Request, origin string) error {
+	if len(s.origins) > 0 {
+		if slices.Contains(s.origins, origin) {
+			return nil
+		}
+		return &Error{Type: ErrUntrustedHost, Message: "the Host header has the host of none of Config.Origins", client: true}
+	}
 	if s.trustHost != nil && *s.trustHost || s.origin != "" {
 		return nil
 	}

@@ -2,11 +2,13 @@ package auth_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	pw "github.com/gatehouse-go/gatehouse/auth/password"
 	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
@@ -98,6 +100,50 @@ func TestBadTextsAreRefused(t *testing.T) {
 		c.Secret, c.URL = []string{secret}, origin
 		if _, err := auth.New(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestProvidersHaveNoNameOfTheirOwn: a provider without a name has one in the language
+// of the page, and so have its fields. Clients are told the names of Auth.js.
+func TestProvidersHaveNoNameOfTheirOwn(t *testing.T) {
+	marked := texts.English()
+	for _, sentence := range marked.Sentences() {
+		*sentence = "⟦" + strings.Join(regexp.MustCompile(`\{\w+\}`).FindAllString(*sentence, -1), " ") + "⟧"
+	}
+	var box outbox
+	second := *box.provider()
+	second.ID = "mail"
+	s := newPasswordSite(t, func(_ *passwordSite, c *auth.Config, _ *pw.Settings) {
+		c.Texts, c.Theme.Name, c.Experimental.EnableWebAuthn = []texts.Texts{marked}, "7", true
+		c.Providers = []auth.Provider{
+			box.provider(), &second,
+			&auth.Credentials{UsesAdapterIDs: true, Authorize: password().Authorize},
+			&auth.WebAuthn{Ceremonies: struct{ auth.WebAuthnCeremonies }{}, DisableScript: true},
+		}
+	})
+	for _, path := range []string{"signin", "password/sign-up", "password/forgot", "password/choose"} {
+		page := regexp.MustCompile(`(?s)<(style|script).*?</(style|script)>`).ReplaceAllString(s.browser().get("/auth/"+path).body, "")
+		shown := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, "")
+		rest := regexp.MustCompile(`⟦[^⟦⟧]*⟧`).ReplaceAllString(shown, "")
+		if word := regexp.MustCompile(`\pL+`).FindString(rest); word != "" || !strings.Contains(shown, "⟦") {
+			t.Errorf("%s has the word %q of its own\n%s", path, word, page)
+		}
+	}
+	d := must(s.SignInData(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, origin+"/login", nil)))
+	for _, way := range append(d.ByAddress, d.Forms...) {
+		names := way.Name
+		for _, f := range way.Fields {
+			names += f.Label
+		}
+		if rest := regexp.MustCompile(`⟦[^⟦⟧]*⟧`).ReplaceAllString(names, ""); rest != "" {
+			t.Errorf("the provider %s has the text %q", way.ID, rest)
+		}
+	}
+	told := s.browser().get("/auth/providers").body
+	for _, name := range []string{"Email", "Credentials", "WebAuthn", "Password"} {
+		if !strings.Contains(told, `"name":"`+name+`"`) {
+			t.Errorf("no provider is called %s in %s", name, told)
 		}
 	}
 }

@@ -37,6 +37,7 @@ func (e *engine) check() []error {
 			problem(ErrAuth, "Config.URL (AUTH_URL) has the path %q and BasePath is %q: make them equal, or leave the path of the URL out", u.Path, c.BasePath)
 		}
 	}
+	problems = append(problems, c.checkOrigins()...)
 	if !isBasePath(c.BasePath) {
 		problem(ErrAuth, "Config.BasePath %q must be a path such as /app/auth, of ASCII letters, digits and signs that need no escape, without . or .. as a segment", c.BasePath)
 	}
@@ -67,6 +68,31 @@ func (e *engine) check() []error {
 	problems = append(problems, c.checkPages(e.basePath, e.site.origin)...)
 	problems = append(problems, c.checkProviders()...)
 	problems = append(problems, c.checkStrategy(e.byID)...)
+	return problems
+}
+
+// knowsItsHosts says that no Host header can put another site into a URL.
+func (c *Config) knowsItsHosts() bool { return c.URL != "" || len(c.Origins) > 0 }
+
+// checkOrigins checks Config.Origins.
+func (c *Config) checkOrigins() []error {
+	var problems []error
+	if c.URL != "" && len(c.Origins) > 0 {
+		problems = append(problems, &Error{Type: ErrAuth, Message: "set either Config.URL (AUTH_URL) or Config.Origins"})
+	}
+	hosts := map[string]bool{}
+	for i, o := range c.Origins {
+		u, err := url.Parse(o)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || wire.OriginOf(u) != o:
+			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf(
+				"Config.Origins[%d] is %q, want scheme, host and port in small letters, such as https://app.example.com", i, o)})
+		case hosts[u.Host]:
+			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Origins[%d]: another one has the host %s", i, u.Host)})
+		default:
+			hosts[u.Host] = true
+		}
+	}
 	return problems
 }
 
@@ -148,8 +174,8 @@ func (c *Config) checkCode(p *Email, problem func(ErrorType, Provider, string, .
 	if p.MaxAge > codeMaxAge {
 		problem(ErrInvalidProvider, p, "MaxAge is %v, and with Code a mail is valid for %v at most", p.MaxAge, codeMaxAge)
 	}
-	if c.URL == "" {
-		problem(ErrInvalidProvider, p, "Code needs Config.URL (AUTH_URL): a Host header that a stranger chose must not stand in a mail with a code")
+	if !c.knowsItsHosts() {
+		problem(ErrInvalidProvider, p, "Code needs Config.URL (AUTH_URL) or Config.Origins: a Host header that a stranger chose must not stand in a mail with a code")
 	}
 	if _, ok := adapter.Capability[adapter.TokenEdits](c.Adapter); c.Adapter != nil && !ok {
 		problem(ErrMissingAdapterMethods, p, "Code needs an adapter with adapter.TokenEdits")

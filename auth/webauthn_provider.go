@@ -9,6 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 	"github.com/gatehouse-go/gatehouse/auth/internal/redact"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
+	"github.com/gatehouse-go/gatehouse/auth/texts"
 )
 
 // WebAuthn is a provider that signs in with a passkey or a security key
@@ -18,7 +19,8 @@ import (
 type WebAuthn struct {
 	// ID is part of the URL; the default is webauthn.
 	ID string
-	// Name is shown; the default is WebAuthn.
+	// Name is shown; the default is Passkey for the ID passkey, else WebAuthn. Pages then
+	// call it a passkey, in the language of the reader.
 	Name string
 	// RelyingParties are the sites for which the provider asks for passkeys. Nil
 	// means one relying party, whose ID is the host of Config.URL. If there are
@@ -162,20 +164,23 @@ func (p *WebAuthn) id() string {
 }
 
 func (p *WebAuthn) displayName() string {
-	if p.Name == "" {
-		return "WebAuthn"
+	switch {
+	case p.Name != "":
+		return p.Name
+	case p.ID == "passkey":
+		return "Passkey"
 	}
-	return p.Name
+	return "WebAuthn"
 }
 
 func (p *WebAuthn) kind() ProviderType { return TypeWebAuthn }
 
 // formFields are the inputs of the sign-in page.
-func (p *WebAuthn) formFields() []Field {
+func (p *WebAuthn) formFields(t *texts.Texts) []Field {
 	if p.FormFields != nil {
 		return p.FormFields
 	}
-	return []Field{{Name: "email", Label: "Email", Attributes: map[string]string{"required": "", "autocomplete": "username webauthn"}}}
+	return []Field{{Name: "email", Label: t.Common.Address, Attributes: map[string]string{"required": "", "autocomplete": "username webauthn"}}}
 }
 
 func (p *WebAuthn) userVerification() UserVerification {

@@ -101,7 +101,7 @@ func checkRelyingPartyID(id string) error {
 
 // relyingParty returns the relying party for a ceremony of the request.
 func (e *engine) relyingParty(ctx context.Context, r *request, p *WebAuthn) (RelyingParty, error) {
-	rp, err := chooseRelyingParty(ctx, r, p, e.site.origin != "" || e.config.TrustHost == nil && wire.IsLoopback(r.origin))
+	rp, err := chooseRelyingParty(ctx, r, p, e.config.knowsItsHosts() || e.config.TrustHost == nil && wire.IsLoopback(r.origin))
 	if err != nil {
 		return rp, err
 	}
@@ -138,7 +138,7 @@ func chooseRelyingParty(ctx context.Context, r *request, p *WebAuthn, mayUseHost
 	if rp.ID != "" && len(rp.Origins) > 0 {
 		return rp, nil
 	}
-	// Without Config.URL, the Host header may fill in what is missing only if it
+	// Without Config.URL and Config.Origins, the Host header may fill in what is missing only if it
 	// names a loopback host and Config.TrustHost is not set.
 	if !mayUseHost {
 		return rp, &Error{Type: ErrInvalidProvider, Message: "provider " + p.id() +

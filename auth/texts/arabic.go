@@ -14,6 +14,7 @@ func Arabic() Texts {
 			Address:        "البريد الإلكتروني",
 			AddressExample: "name@example.com",
 			CheckMail:      "تحقّق من بريدك الإلكتروني",
+			Credentials:    "بيانات الدخول",
 		},
 		SignIn: SignIn{
 			Title:              "تسجيل الدخول إلى {site}",
@@ -42,6 +43,7 @@ func Arabic() Texts {
 			},
 		},
 		Password: Password{
+			Show:    "إظهار كلمة المرور",
 			Label:   "كلمة المرور",
 			Current: "كلمة المرور الحالية",
 			New:     "كلمة المرور الجديدة",

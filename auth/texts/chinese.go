@@ -14,6 +14,7 @@ func Chinese() Texts {
 			Address:        "电子邮件",
 			AddressExample: "name@example.cn",
 			CheckMail:      "请查看您的邮箱",
+			Credentials:    "账户信息",
 		},
 		SignIn: SignIn{
 			Title:              "登录 {site}",
@@ -38,6 +39,7 @@ func Chinese() Texts {
 			},
 		},
 		Password: Password{
+			Show:    "显示密码",
 			Label:   "密码",
 			Current: "当前密码",
 			New:     "新密码",

@@ -14,6 +14,7 @@ func Dutch() Texts {
 			Address:        "E-mail",
 			AddressExample: "naam@voorbeeld.nl",
 			CheckMail:      "Kijk in uw mail",
+			Credentials:    "inloggegevens",
 		},
 		SignIn: SignIn{
 			Title:              "Inloggen bij {site}",
@@ -43,6 +44,7 @@ func Dutch() Texts {
 			},
 		},
 		Password: Password{
+			Show:    "Wachtwoord tonen",
 			Label:   "Wachtwoord",
 			Current: "Huidig wachtwoord",
 			New:     "Nieuw wachtwoord",

@@ -9,7 +9,8 @@ func English() Texts {
 			Continue: "Continue", Cancel: "Cancel",
 			SignedInAs: "You are signed in as {person}.", NotSignedIn: "You are not signed in.",
 			Address: "Email", AddressExample: "name@example.com",
-			CheckMail: "Check your email",
+			CheckMail:   "Check your email",
+			Credentials: "Credentials",
 		},
 		SignIn: SignIn{
 			Title: "Sign in to {site}", Or: "or",
@@ -34,6 +35,7 @@ func English() Texts {
 			},
 		},
 		Password: Password{
+			Show:  "Show the password",
 			Label: "Password", Current: "Current password", New: "New password",
 			Forgotten: "Forgot your password?", CreateAccount: "Create an account", StaySignedIn: "Stay signed in",
 			Rule: Plural{

@@ -14,6 +14,7 @@ func French() Texts {
 			Address:        "E-mail",
 			AddressExample: "nom@exemple.fr",
 			CheckMail:      "Consultez votre messagerie",
+			Credentials:    "vos identifiants",
 		},
 		SignIn: SignIn{
 			Title:              "Se connecter à {site}",
@@ -44,6 +45,7 @@ func French() Texts {
 			},
 		},
 		Password: Password{
+			Show:    "Afficher le mot de passe",
 			Label:   "Mot de passe",
 			Current: "Mot de passe actuel",
 			New:     "Nouveau mot de passe",

@@ -14,6 +14,7 @@ func German() Texts {
 			Address:        "E-Mail",
 			AddressExample: "name@beispiel.de",
 			CheckMail:      "Sehen Sie in Ihr Postfach",
+			Credentials:    "Zugangsdaten",
 		},
 		SignIn: SignIn{
 			Title:              "Bei {site} anmelden",
@@ -44,6 +45,7 @@ func German() Texts {
 			},
 		},
 		Password: Password{
+			Show:    "Passwort anzeigen",
 			Label:   "Passwort",
 			Current: "Aktuelles Passwort",
 			New:     "Neues Passwort",

@@ -14,6 +14,7 @@ func Italian() Texts {
 			Address:        "E-mail",
 			AddressExample: "nome@esempio.it",
 			CheckMail:      "Controlla la tua e-mail",
+			Credentials:    "credenziali",
 		},
 		SignIn: SignIn{
 			Title:              "Accedi a {site}",
@@ -42,6 +43,7 @@ func Italian() Texts {
 			},
 		},
 		Password: Password{
+			Show:    "Mostra la password",
 			Label:   "Password",
 			Current: "Password attuale",
 			New:     "Nuova password",

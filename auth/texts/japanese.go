@@ -14,6 +14,7 @@ func Japanese() Texts {
 			Address:        "メールアドレス",
 			AddressExample: "name@example.jp",
 			CheckMail:      "メールを確認してください",
+			Credentials:    "アカウント情報",
 		},
 		SignIn: SignIn{
 			Title:              "{site}にログイン",
@@ -38,6 +39,7 @@ func Japanese() Texts {
 			},
 		},
 		Password: Password{
+			Show:    "パスワードを表示する",
 			Label:   "パスワード",
 			Current: "現在のパスワード",
 			New:     "新しいパスワード",

@@ -14,6 +14,7 @@ func Portuguese() Texts {
 			Address:        "E-mail",
 			AddressExample: "nome@exemplo.com",
 			CheckMail:      "Veja seu e-mail",
+			Credentials:    "credenciais",
 		},
 		SignIn: SignIn{
 			Title:              "Entrar em {site}",
@@ -42,6 +43,7 @@ func Portuguese() Texts {
 			},
 		},
 		Password: Password{
+			Show:    "Mostrar a senha",
 			Label:   "Senha",
 			Current: "Senha atual",
 			New:     "Nova senha",

@@ -14,6 +14,7 @@ func Spanish() Texts {
 			Address:        "Correo electrónico",
 			AddressExample: "nombre@ejemplo.es",
 			CheckMail:      "Revise su correo",
+			Credentials:    "credenciales",
 		},
 		SignIn: SignIn{
 			Title:              "Iniciar sesión en {site}",
@@ -43,6 +44,7 @@ func Spanish() Texts {
 			},
 		},
 		Password: Password{
+			Show:    "Mostrar la contraseña",
 			Label:   "Contraseña",
 			Current: "Contraseña actual",
 			New:     "Contraseña nueva",

@@ -29,11 +29,15 @@ type Common struct {
 	Continue, Cancel string
 	// SignedInAs and NotSignedIn say who is signed in.
 	SignedInAs, NotSignedIn string
-	// Address is the label of a field for an e-mail address, AddressExample what
-	// is shown in it.
+	// Address is the label of a field for an e-mail address, and the name of a
+	// provider of mails for which the site has none. AddressExample is shown in the
+	// field.
 	Address, AddressExample string
 	// CheckMail is the heading of a page that says that a mail was sent.
 	CheckMail string
+	// Credentials is the name of a provider for which the site has none, and which is
+	// no mail and no passkey. It is a value of SignInWith.
+	Credentials string
 }
 
 // SignIn are the texts of the page to sign in.
@@ -84,6 +88,8 @@ type Password struct {
 	Label, Current, New string
 	// Forgotten and CreateAccount are links. StaySignedIn is a box to tick.
 	Forgotten, CreateAccount, StaySignedIn string
+	// Show is a box to tick, which shows what is typed.
+	Show string
 	// Rule says how long a password must be.
 	Rule Plural
 	// Wrong: what was typed is not right. CurrentWrong: the current password is
@@ -116,7 +122,7 @@ type Form struct{ Title, Text, Button string }
 // script.
 type Passkeys struct {
 	Title, None, Add string
-	// Unnamed is shown in place of the name of a passkey.
+	// Unnamed is shown in place of the name of a passkey, and of their provider.
 	Unnamed           string
 	Created, LastUsed string
 	// BackedUp, Syncable and OneDevice say where a passkey is.

@@ -21,7 +21,7 @@ func With(change func(p *auth.WebAuthn)) Option {
 // sign-in page offers passkeys in its autofill.
 func Passkey(options ...Option) *auth.WebAuthn {
 	return build(auth.WebAuthn{
-		ID: "passkey", Name: "Passkey", EnableConditionalUI: true,
+		ID: "passkey", EnableConditionalUI: true,
 		UserVerification: auth.UserVerificationRequired, ResidentKey: "required",
 	}, options)
 }
@@ -31,7 +31,7 @@ func Passkey(options ...Option) *auth.WebAuthn {
 // can sign in only if DangerouslyListCredentials is set.
 func WebAuthn(options ...Option) *auth.WebAuthn {
 	return build(auth.WebAuthn{
-		ID: "webauthn", Name: "WebAuthn", EnableConditionalUI: true,
+		ID: "webauthn", EnableConditionalUI: true,
 		UserVerification: auth.UserVerificationPreferred, ResidentKey: "preferred",
 	}, options)
 }

@@ -29,8 +29,8 @@ type HeldAddress struct {
 	CallbackURL string
 }
 
-// Credentials is a form on the sign-in page. Name is empty if it has the name
-// that such a form has by default.
+// Credentials is a form on the sign-in page. Name is empty if the
+// configuration has none.
 type Credentials struct {
 	Name     string
 	Password bool
@@ -41,7 +41,7 @@ func (p HeldAddress) SignInWith(c Credentials) string {
 	t := &p.Look.T.HeldAddress
 	switch {
 	case !c.Password:
-		return say(p.Look.T.Common.SignInWith, "provider", c.Name)
+		return p.Look.SignInWith(Provider{Name: c.Name})
 	case c.Name == "":
 		return t.WithPassword
 	}

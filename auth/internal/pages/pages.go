@@ -53,7 +53,8 @@ type SignIn struct {
 
 // Provider is one way to sign in.
 type Provider struct {
-	ID   string
+	ID string
+	// Name is empty if the page calls the provider by a name in its language.
 	Name string
 	// Type is oauth, oidc, email, credentials or webauthn.
 	Type string
@@ -223,19 +224,25 @@ func (p Error) PasskeyAdvice() string {
 // Render renders the page.
 func (p SignIn) Render() Rendered {
 	page := render(p.Look, "signin.html", p)
-	if p.PasskeyScript {
-		page.ContentSecurityPolicy += signInScript.policy
-	}
+	page.ContentSecurityPolicy += p.script().policy
 	return page
 }
 
-// Script returns the script of the page, if it has one.
-func (p SignIn) Script() template.HTML {
-	if !p.PasskeyScript {
-		return ""
+func (p SignIn) script() script {
+	a := p.Address()
+	switch shows := a != nil && a.Password != nil; {
+	case p.PasskeyScript && shows:
+		return bothScripts
+	case p.PasskeyScript:
+		return signInScript
+	case shows:
+		return showScript
 	}
-	return signInScript.element
+	return script{}
 }
+
+// Script returns the script of the page, if it has one.
+func (p SignIn) Script() template.HTML { return p.script().element }
 
 // Render renders the page.
 func (p SignOut) Render() Rendered { return render(p.Look, "signout.html", p) }

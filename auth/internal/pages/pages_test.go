@@ -31,9 +31,9 @@ func every(s string) map[string]Rendered {
 
 func everyIn(look *Look, s string) map[string]Rendered {
 	return map[string]Rendered{
-		"signin": SignIn{
+		"signin": withoutScript(SignIn{
 			Look: look, CSRFToken: s, CallbackURL: s, Error: s, Email: s, Providers: everyKind(s),
-		}.Render(),
+		}.Render()),
 		"signout":        SignOut{Look: look, Action: s, CSRFToken: s}.Render(),
 		"verify-request": VerifyRequest{Look: look, SiteURL: s}.Render(),
 		"code": VerifyRequest{
@@ -67,7 +67,34 @@ func everyKind(s string) []Provider {
 // withoutScript removes our own script from a page.
 func withoutScript(p Rendered) Rendered {
 	p.HTML = []byte(strings.Replace(string(p.HTML), string(hopScript.element), "", 1))
+	p.HTML = []byte(strings.Replace(string(p.HTML), string(showScript.element), "", 1))
 	return p
+}
+
+// TestPasswordsCanBeShown: a page that asks for a password has a box that is hidden
+// without the script, and a policy that allows the script; no other page has them.
+func TestPasswordsCanBeShown(t *testing.T) {
+	kinds := everyKind("x")
+	look := plainLook()
+	for name, c := range map[string]struct {
+		page   Rendered
+		script script
+	}{
+		"signin":          {SignIn{Look: look, Providers: kinds[4:5]}.Render(), showScript},
+		"with a passkey":  {SignIn{Look: look, PasskeyScript: true, Providers: kinds}.Render(), bothScripts},
+		"only a passkey":  {SignIn{Look: look, PasskeyScript: true, Providers: kinds[5:6]}.Render(), signInScript},
+		"mail":            {SignIn{Look: look, Providers: kinds[1:2]}.Render(), script{}},
+		"a new password":  {Password{Look: look, T: look.T, Action: "/x", New: true}.Render(), showScript},
+		"an old password": {Password{Look: look, T: look.T, Action: "/x", Current: true}.Render(), showScript},
+		"an address":      {Password{Look: look, T: look.T, Action: "/x", Asks: true}.Render(), script{}},
+	} {
+		html := string(c.page.HTML)
+		shows := strings.Contains(string(c.script.element), "data-show")
+		if strings.Contains(html, "<label class=\"check\" data-show hidden>") != shows || !strings.Contains(html, "</main>"+string(c.script.element)+"</body>") ||
+			!strings.HasSuffix(c.page.ContentSecurityPolicy, "base-uri 'none'; frame-ancestors 'none'"+c.script.policy) || !strings.HasPrefix(html, "<!DOCTYPE") {
+			t.Errorf("%s: %s\n%s", name, c.page.ContentSecurityPolicy, html)
+		}
+	}
 }
 
 // TestHopPostsItself: the policy allows the script of the page, and no other.

@@ -1,9 +1,14 @@
 package pages
 
-import "github.com/gatehouse-go/gatehouse/auth/texts"
+import (
+	"html/template"
+
+	"github.com/gatehouse-go/gatehouse/auth/texts"
+)
 
 // Password is a page about a password: it asks for an address, or for a password
-// that was chosen, or before a password is removed. It needs no script.
+// that was chosen, or before a password is removed. It works
+// without its script.
 type Password struct {
 	Look *Look
 	T    *texts.Texts
@@ -29,7 +34,21 @@ type Password struct {
 }
 
 // Render renders the page.
-func (p Password) Render() Rendered { return render(p.Look, "password.html", p) }
+func (p Password) Render() Rendered {
+	page := render(p.Look, "password.html", p)
+	page.ContentSecurityPolicy += p.script().policy
+	return page
+}
+
+func (p Password) script() script {
+	if p.Action == "" || !p.Current && !p.New {
+		return script{}
+	}
+	return showScript
+}
+
+// Script returns the script of the page, if it has one.
+func (p Password) Script() template.HTML { return p.script().element }
 
 // Site names the site in a text.
 func Site(origin string) string { return host(origin) }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"crypto/sha256"
+	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
@@ -10,7 +11,7 @@ import (
 )
 
 // script is a module in a page, with the part of the page's policy that allows
-// it to run and to send requests to the site.
+// it to run.
 type script struct {
 	element template.HTML
 	policy  string
@@ -20,13 +21,28 @@ func newScript(source string) script {
 	hash := sha256.Sum256([]byte(source))
 	return script{
 		element: template.HTML(`<script type="module">` + source + "</script>"), // only our own source
-		policy:  "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; connect-src 'self'",
+		policy:  "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
 	}
 }
 
+// sends allows a script to send requests to the site.
+func (s script) sends() script {
+	s.policy += "; connect-src 'self'"
+	return s
+}
+
+// show.js shows what is typed as a password, if a person wants it.
+//
+//go:embed show.js
+var show string
+
+const enhanceForms = "\nfor (const form of document.querySelectorAll(\"form[data-passkey]\")) enhance(form);\n"
+
 var (
-	signInScript   = newScript(client.Passkey + "\nfor (const form of document.querySelectorAll(\"form[data-passkey]\")) enhance(form);\n")
-	passkeysScript = newScript(client.Passkey + "\nfor (const button of document.querySelectorAll(\"button[data-passkey-add]\")) enhanceAdd(button);\nforgetRemoved();\n")
+	signInScript   = newScript(client.Passkey + enhanceForms).sends()
+	showScript     = newScript(show)
+	bothScripts    = newScript(client.Passkey + enhanceForms + show).sends()
+	passkeysScript = newScript(client.Passkey + "\nfor (const button of document.querySelectorAll(\"button[data-passkey-add]\")) enhanceAdd(button);\nforgetRemoved();\n").sends()
 )
 
 // PasskeyTexts are the sentences of the script, as a JSON object.

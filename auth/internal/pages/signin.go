@@ -1,6 +1,9 @@
 package pages
 
-import "html/template"
+import (
+	"cmp"
+	"html/template"
+)
 
 // Address is the form with the one field for an address. It serves every way to
 // sign in that begins with an address: a password, a mail, a passkey. Its answer is
@@ -160,4 +163,26 @@ func (e Entry) Names(index int) bool {
 		}
 	}
 	return first == index
+}
+
+// Called is the name of a provider on a page.
+func (l *Look) Called(p Provider) string {
+	t := l.T
+	switch {
+	case p.Type == "webauthn":
+		return cmp.Or(p.Name, t.Passkeys.Unnamed)
+	case p.Type == "email":
+		return cmp.Or(p.Name, t.Common.Address)
+	case p.Password:
+		return cmp.Or(p.Name, t.Password.Label)
+	}
+	return cmp.Or(p.Name, t.Common.Credentials)
+}
+
+// SignInWith is the text of the button of a provider.
+func (l *Look) SignInWith(p Provider) string {
+	if p.Type == "webauthn" && p.Name == "" {
+		return l.T.SignIn.Passkey
+	}
+	return say(l.T.Common.SignInWith, "provider", l.Called(p))
 }

@@ -79,6 +79,11 @@ func everyState(look *Look) map[string]Rendered {
 		}
 	}
 	all["credentials"] = SignIn{Look: look, Error: "CredentialsSignin", Providers: everyKind(value)[2:3]}.Render()
+	unnamed := everyKind(value)[1:5]
+	for i := range unnamed {
+		unnamed[i].Name = ""
+	}
+	all["no names"] = SignIn{Look: look, Providers: append(unnamed, unnamed[0])}.Render()
 	all["clash"] = SignIn{Look: look, Clash: true}.Render()
 	passkeys := []Passkey{{Name: value, Created: value, LastUsed: value, BackedUp: true}, {Syncable: true}, {}}
 	for _, failure := range []string{"", value} {
@@ -87,7 +92,7 @@ func everyState(look *Look) map[string]Rendered {
 	all["remove"] = Passkeys{Look: look, List: []Passkey{{ID: "1", Name: value}}, Asks: "1"}.Render()
 	all["password"] = Password{Look: look, T: look.T, Action: value, Asks: true, Current: true, New: true, Error: value}.Render()
 	all["no passkeys"] = Passkeys{Look: look}.Render()
-	ways := []Credentials{{Name: value}, {Name: value, Password: true}, {Password: true}}
+	ways := []Credentials{{}, {Name: value}, {Name: value, Password: true}, {Password: true}}
 	all["held 1"] = HeldAddress{Look: look, Unknown: true, OtherWays: true, Others: []string{value}}.Render()
 	all["held 2"] = HeldAddress{Look: look, Passkey: true, Credentials: ways, Providers: everyKind(value)[:1]}.Render()
 	for _, code := range []string{"expired", "unknown", "user-changed", "cloned", "unreadable", ""} {
