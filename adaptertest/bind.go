@@ -14,25 +14,12 @@ import (
 // bind returns the harness as clauses use it.
 func (h *Harness) bind() *kit.Harness {
 	b := &kit.Harness{
-		New:           h.New,
-		SharedStore:   h.SharedStore,
-		Second:        h.Second,
-		Close:         h.Close,
-		Reopen:        h.Reopen,
-		Namespace:     h.Namespace,
-		Sweep:         h.Sweep,
-		Faults:        h.Faults,
-		Single:        h.Single,
-		Limited:       h.Limited,
-		Pooled:        h.Pooled,
-		Connections:   h.Connections,
-		CheckHandle:   h.CheckHandle,
-		NewID:         h.NewID,
-		InternalNames: h.InternalNames,
-		ClauseTimeout: h.ClauseTimeout,
-		Declarations:  kit.Declarations(h.Declarations),
+		New: h.New, SharedStore: h.SharedStore, Second: h.Second, Close: h.Close, Reopen: h.Reopen, Namespace: h.Namespace,
+		Sweep: h.Sweep, Faults: h.Faults, Single: h.Single, Limited: h.Limited, Pooled: h.Pooled,
+		Connections: h.Connections, CheckHandle: h.CheckHandle, NewID: h.NewID, InternalNames: h.InternalNames,
+		ClauseTimeout: h.ClauseTimeout, Declarations: kit.Declarations(h.Declarations),
+		Settings: h.Settings, ReadOnly: h.ReadOnly, Quoting: h.Quoting, Refusing: h.Refusing,
 	}
-	h.bindSite(b)
 	if h.Clock != nil {
 		b.Clock = func(a adapter.Adapter) kit.HarnessClock { return h.Clock(a) }
 	}
@@ -44,6 +31,22 @@ func (h *Harness) bind() *kit.Harness {
 			return h.Inspect(ctx, a, recordOf(r))
 		}
 	}
+	if h.Foreign != nil {
+		b.Foreign = func(t testing.TB) (all []kit.Foreign) {
+			for _, f := range h.Foreign(t) {
+				all = append(all, kit.Foreign(f))
+			}
+			return all
+		}
+	}
+	if h.Reduced != nil {
+		b.Reduced = func(t testing.TB) (all []kit.Reduced) {
+			for _, r := range h.Reduced(t) {
+				all = append(all, kit.Reduced(r))
+			}
+			return all
+		}
+	}
 	return b
 }
 
@@ -52,12 +55,14 @@ func recordOf(r kit.Record) Record {
 	return Record{Kind: Kind(r.Kind), Key: r.Key, Account: r.Account, Token: r.Token}
 }
 
-// result returns the result of a clause: what its check found, for the level of the clause
-// and its waiver.
+// result returns the result of a clause: what its check found, for the level of the clause and its waiver.
 func (r *run) result(clause Clause, f kit.Finding, d time.Duration) Result {
 	x := Result{Clause: clause, Outcome: Outcome(f.Outcome), Duration: d, Reason: f.Reason, Needs: f.Needs, Evidence: f.Evidence, Advice: f.Advice}
 	if x.Outcome == Pass && clause.Level == May {
 		x.Outcome = Recorded
+	}
+	if x.Reason == kit.Hangs {
+		return x
 	}
 	if sentence := r.options.Profile.sentence(clause.ID); x.Outcome == Fail && sentence != "" {
 		x.Outcome, x.Reason = NotApplicable, fmt.Sprintf("profile %s: %s", r.options.Profile.Name, sentence)

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -25,11 +26,9 @@ type Level string
 const (
 	// Must clauses hold for every adapter; a waiver makes a run partial.
 	Must Level = "MUST"
-	// Should clauses are kept by good adapters; an adapter may break one for a
-	// good reason.
+	// Should clauses are kept by good adapters; an adapter may break one for a good reason.
 	Should Level = "SHOULD"
-	// May clauses allow a behaviour. The suite records whether the adapter has
-	// it.
+	// May clauses allow a behaviour. The suite records whether the adapter has it.
 	May Level = "MAY"
 )
 
@@ -38,9 +37,8 @@ type Clause struct {
 	// ID is the group, a hyphen and a number that never changes, as VTOK-04.
 	ID    string `json:"id"`
 	Level Level  `json:"level"`
-	// Basis is the origin of the rule. API: the comments of package adapter say
-	// so. SEC: breaking it is a security hole. LOSS: breaking it loses data. Q:
-	// good adapters do so.
+	// Basis is the origin of the rule. API: the comments of package adapter say so. SEC: breaking it is a
+	// security hole. LOSS: breaking it loses data. Q: good adapters do so.
 	Basis string `json:"basis"`
 	// Rule is the sentence that an adapter keeps or breaks.
 	Rule string `json:"rule"`
@@ -48,18 +46,15 @@ type Clause struct {
 	Since string `json:"since"`
 	// Test says how the rule is tested through the interface.
 	Test string `json:"test"`
-	// Reason says why the rule exists. This field and the fields below explain
-	// the clause and are not in reports.
+	// Reason says why the rule exists. This field and the fields below explain the clause and are not in reports.
 	Reason string `json:"-"`
 	// Incident names a known case in which the rule was broken.
 	Incident string `json:"-"`
 	// Fix says how to keep the rules of the group.
 	Fix Fix `json:"-"`
-	// Needs are the fields of the harness without which the clause is not
-	// verified. Only Clauses fills it.
+	// Needs are the fields of the harness without which the clause is not verified. Only Clauses fills it.
 	Needs []string `json:"-"`
-	// Requires are the methods without which the clause does not apply to an
-	// adapter. Only Clauses fills it.
+	// Requires are the methods without which the clause does not apply to an adapter. Only Clauses fills it.
 	Requires []string `json:"-"`
 }
 
@@ -114,9 +109,7 @@ var loadClauses = sync.OnceValue(func() []Clause {
 	}
 	clauses := make([]Clause, len(entries))
 	for i, e := range entries {
-		if e.Since == "" {
-			e.Since = firstVersion
-		}
+		e.Since = cmp.Or(e.Since, firstVersion)
 		e.Clause.Reason, e.Clause.Incident, e.Fix = e.Reason, e.Incident, advice[e.Group()]
 		clauses[i] = e.Clause
 	}
@@ -126,14 +119,12 @@ var loadClauses = sync.OnceValue(func() []Clause {
 // Clauses returns all clauses of the contract, in its order.
 func Clauses() []Clause {
 	clauses := slices.Clone(loadClauses())
-	for _, k := range checks() {
-		for i := range clauses {
-			if clauses[i].ID == k.ID {
-				clauses[i].Requires = slices.Clone(k.Requires)
-				for _, field := range k.Needs {
-					clauses[i].Needs = append(clauses[i].Needs, string(field))
-				}
-			}
+	checks := checks()
+	for i, c := range clauses {
+		k, _ := kit.Find(checks, func(k kit.Check) bool { return k.ID == c.ID })
+		clauses[i].Requires = slices.Clone(k.Requires)
+		for _, field := range k.Needs {
+			clauses[i].Needs = append(clauses[i].Needs, string(field))
 		}
 	}
 	return clauses
@@ -141,18 +132,10 @@ func Clauses() []Clause {
 
 // clauseByID returns the clause with the ID, of the contract or about stores of sessions.
 func clauseByID(id string) (Clause, bool) {
-	for _, clauses := range [][]Clause{loadClauses(), storeClauses} {
-		for _, c := range clauses {
-			if c.ID == id {
-				return c, true
-			}
-		}
-	}
-	return Clause{}, false
+	return kit.Find(slices.Concat(loadClauses(), storeClauses), func(c Clause) bool { return c.ID == id })
 }
 
-// races reports whether the clause with the ID is tested by a race, a random search or a
-// measurement.
+// races reports whether the clause with the ID is tested by a race, a random search or a measurement.
 func races(id string) bool {
 	return slices.ContainsFunc(checks(), func(k kit.Check) bool { return k.ID == id && (k.Races || k.Measures) })
 }

@@ -36,8 +36,8 @@ func TestReportIsWholeAfterEachClause(t *testing.T) {
 			t.Errorf("after %s: complete %v, %d results, suite %q; want an incomplete report with %d", k.ID, report.Complete, len(report.Results), report.Suite, i+1)
 		}
 	}
-	if !strings.HasSuffix(r.report(false).Summary(), "the run did not end") || strings.Contains(r.finish().Summary(), "did not end") {
-		t.Errorf("got %q and %q", r.report(false).Summary(), r.finish().Summary())
+	if !strings.HasSuffix(r.report(false).Summary(), "the run did not end") || strings.Contains(r.report(true).Summary(), "did not end") {
+		t.Errorf("got %q and %q", r.report(false).Summary(), r.report(true).Summary())
 	}
 }
 
@@ -52,7 +52,7 @@ func TestRunEndsByTheDeadline(t *testing.T) {
 	if x.Outcome != NotReached || !strings.Contains(x.Reason, "-timeout") {
 		t.Errorf("got %s (%s), want not reached for want of time", x.Outcome, x.Reason)
 	}
-	if v := r.finish().Verdict(); v != "incomplete (1 clauses not reached)" || len(r.finish().Failed()) != 1 {
+	if v := r.report(true).Verdict(); v != "incomplete (1 clauses not reached)" || len(r.report(true).Failed()) != 1 {
 		t.Errorf("got the verdict %q", v)
 	}
 }
@@ -103,6 +103,10 @@ func TestWrongHarnessIsTold(t *testing.T) {
 			h.New = func(testing.TB) adapter.Adapter { return hiding{model.New()} }
 			h.Declarations.Timeless = true
 		}, "Declarations.Timeless says"},
+		"Close hangs": {func(h *Harness) {
+			h.ClauseTimeout = 100 * time.Millisecond
+			h.Close = func(adapter.Adapter) error { <-t.Context().Done(); return nil }
+		}, "trying the harness hangs: no call has returned for "},
 		"New returns nothing": {func(h *Harness) {
 			h.New = func(testing.TB) adapter.Adapter { return nil }
 		}, "New returned nil"},
@@ -110,7 +114,7 @@ func TestWrongHarnessIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := conforming()
 			test.change(&h)
-			if _, err := Check(t.Context(), h, Options{}); err == nil || !strings.Contains(err.Error(), "the harness is wrong") || !strings.Contains(err.Error(), test.want) {
+			if _, err := Check(t.Context(), h, Options{}); err == nil || !strings.Contains(err.Error(), "the harness") || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})

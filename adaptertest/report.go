@@ -39,16 +39,14 @@ type Result struct {
 	Clause   Clause        `json:"clause"`
 	Outcome  Outcome       `json:"outcome"`
 	Duration time.Duration `json:"duration"`
-	// Reason says why the clause was waived, not verified, not reached or not applicable.
+	// Reason says why the clause was waived, not verified, not reached or not applicable, or that a call hangs.
 	Reason string `json:"reason,omitempty"`
-	// Needs are the fields of the harness with which the clause could be
-	// verified.
+	// Needs are the fields of the harness with which the clause could be verified.
 	Needs []string `json:"needs,omitempty"`
 	// Evidence is the finding. For a failure it has each breach and the calls
 	// before it. For a MAY clause it has the observation.
 	Evidence []string `json:"evidence,omitempty"`
-	// Advice says what to do about a failure, if the evidence says more than the page of
-	// the clause does.
+	// Advice says what to do about a failure, if the evidence says more than the page of the clause does.
 	Advice string `json:"advice,omitempty"`
 }
 
@@ -58,6 +56,15 @@ func (x Result) fix() string {
 		return x.Advice
 	}
 	return "see " + x.Clause.page()
+}
+
+// lines are the first line of a failure, which is the rule or the call that hangs, and its evidence.
+func (x Result) lines() (head string, evidence []string) {
+	evidence = strings.Split(kit.Indent(x.Evidence), "\n")
+	if x.Reason == kit.Hangs {
+		return strings.TrimSpace(evidence[0]) + ", during " + x.Clause.ID, evidence[1:]
+	}
+	return fmt.Sprintf("%s %s: %s", x.Clause.Level, x.Clause.ID, x.Clause.Rule), evidence
 }
 
 // Report is the result of a run of the suite.
@@ -82,47 +89,30 @@ type Report struct {
 	Results  []Result `json:"results"`
 }
 
-// Failed returns the results of the clauses that make the run fail: every
-// failed MUST, in strict mode every failed clause, every stale waiver, and every
-// clause that was not reached.
+// Failed returns the results of the clauses that make the run fail: every failed MUST, in strict mode every
+// failed clause, every stale waiver, and every clause that was not reached.
 func (r *Report) Failed() []Result {
-	return r.filter(func(x Result) bool { return x.Outcome == NotReached || broken(x, r.Strict) })
+	return kit.Keep(r.Results, func(x Result) bool { return x.Outcome == NotReached || broken(x, r.Strict) })
 }
 
 // broken reports whether the result says that the adapter breaks its contract.
 func broken(x Result, strict bool) bool {
-	return x.Outcome == Fail && (x.Clause.Level == Must || strict || x.Reason == kit.StaleWaiver)
+	return x.Outcome == Fail && (x.Clause.Level == Must || strict || x.Reason == kit.StaleWaiver || x.Reason == kit.Hangs)
 }
 
 // With returns the results that have the outcome, in the order of the run.
 func (r *Report) With(o Outcome) []Result {
-	return r.filter(func(x Result) bool { return x.Outcome == o })
+	return kit.Keep(r.Results, func(x Result) bool { return x.Outcome == o })
 }
 
 // Result returns the result of the clause.
 func (r *Report) Result(id string) (Result, bool) {
-	i := slices.IndexFunc(r.Results, func(x Result) bool { return x.Clause.ID == id })
-	if i < 0 {
-		return Result{}, false
-	}
-	return r.Results[i], true
+	return kit.Find(r.Results, func(x Result) bool { return x.Clause.ID == id })
 }
 
-func (r *Report) filter(keep func(Result) bool) []Result {
-	var found []Result
-	for _, x := range r.Results {
-		if keep(x) {
-			found = append(found, x)
-		}
-	}
-	return found
-}
-
-// Verdict is the result of the run in a few words: fails; incomplete, if clauses were
-// not reached; conforms, if every
-// MUST was verified; conforms as far as verified, with the number of unverified
-// MUST clauses; partial, if clauses were waived; or partial, unsafe, if a
-// waived clause is about security. It names the profile of the run.
+// Verdict is the result of the run in a few words: fails; incomplete, if clauses were not reached; conforms, if
+// every MUST was verified; conforms as far as verified, with the number of unverified MUST clauses; partial, if
+// clauses were waived; or partial, unsafe, if a waived clause is about security. It names the profile of the run.
 func (r *Report) Verdict() string {
 	if r.Profile != "" {
 		return r.verdict() + " (profile " + r.Profile + ")"
@@ -132,7 +122,7 @@ func (r *Report) Verdict() string {
 
 func (r *Report) verdict() string {
 	waived := r.With(Waived)
-	unverified := len(r.filter(func(x Result) bool { return x.Clause.Level == Must && x.Outcome == NotVerified }))
+	unverified := len(kit.Keep(r.Results, func(x Result) bool { return x.Clause.Level == Must && x.Outcome == NotVerified }))
 	switch {
 	case slices.ContainsFunc(r.Results, func(x Result) bool { return broken(x, r.Strict) }):
 		return "fails"
@@ -149,9 +139,8 @@ func (r *Report) verdict() string {
 	}
 }
 
-// Summary is the closing line of a run: the verdict, the numbers of kept MUST
-// and SHOULD clauses, the ids of broken clauses, and the fields of the harness
-// that would verify more clauses, each with their number.
+// Summary is the closing line of a run: the verdict, the numbers of kept MUST and SHOULD clauses, the ids of
+// broken clauses, and the fields of the harness that would verify more clauses, each with their number.
 func (r *Report) Summary() string {
 	must, musts := r.Score(Must)
 	should, shoulds := r.Score(Should)
@@ -194,8 +183,7 @@ func (r *Report) Summary() string {
 	return b.String()
 }
 
-// Score returns how many clauses of a level passed, and how many apply to the
-// adapter.
+// Score returns how many clauses of a level passed, and how many apply to the adapter.
 func (r *Report) Score(level Level) (passed, applicable int) {
 	for _, x := range r.Results {
 		if x.Clause.Level != level || x.Outcome == NotApplicable || x.Outcome == Recorded && level != May {
@@ -227,7 +215,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "methods it does not have: %s\n", strings.Join(r.Missing, ", "))
 	}
 	for _, x := range r.With(Fail) {
-		fmt.Fprintf(&b, "\n%s %s failed: %s\n%s\n    %s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, kit.Indent(x.Evidence), x.fix())
+		head, lines := x.lines()
+		fmt.Fprintf(&b, "\n%s\n%s\n    %s\n", head, strings.Join(lines, "\n"), x.fix())
 	}
 	r.writeRest(&b)
 	_, err := io.WriteString(w, b.String())

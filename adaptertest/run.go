@@ -37,25 +37,28 @@ type Options struct {
 	Only []string
 	// Profile, if not nil, leaves out what a looser contract does not promise.
 	Profile *Profile
-	// Progress, if not nil, is called with each result when the clause has ended,
-	// one call at a time.
+	// Progress, if not nil, is called with each result when the clause has ended, one call at a time.
 	Progress func(Result)
-	// Again, if not nil, lets Check verify TIME-08: it returns a command, not
-	// started yet, that starts this program again. The program must then call
-	// Check with the same harness and Only TIME, and write the report as JSON to
-	// the file that the variable ADAPTERTEST_REPORT names.
+	// Again, if not nil, lets Check verify TIME-08: it returns a command, not started yet, that starts this
+	// program again. The program must then call Check with the same harness and Only TIME, and write the report
+	// as JSON to the file that the variable ADAPTERTEST_REPORT names.
 	Again func(ctx context.Context) (*exec.Cmd, error)
 }
 
-// Run runs the suite as subtests of t, and returns the report of the clauses
-// that have run.
+// Run runs the suite as subtests of t, and returns the report of the clauses that have run.
 func Run(t *testing.T, h Harness) *Report {
+	t.Helper()
+	return test(t, func(o Options) (*run, error) { return newRun(&h, o) })
+}
+
+// test makes a run with the options of the environment, and runs its clauses as subtests of t.
+func test(t *testing.T, prepare func(Options) (*run, error)) *Report {
 	t.Helper()
 	options, err := optionsFromEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRun(&h, options)
+	r, err := prepare(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +76,7 @@ func (r *run) test(t *testing.T) *Report {
 	if err := r.kit.SelfCheck(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.line = progress.Start(os.Stderr, len(r.checks))
+	r.line = progress.Start(os.Stderr, len(r.checks), testing.Verbose())
 	if r.parallel() > 1 && !namesSubtests(t.Name()) {
 		r.kit.Hurried = true
 		r.testTogether(t)
@@ -87,7 +90,7 @@ func (r *run) test(t *testing.T) *Report {
 		}
 	}
 	r.line.Stop()
-	report := r.finish()
+	report := r.report(true)
 	r.conclude(t, report)
 	return report
 }
@@ -139,15 +142,17 @@ func (r *run) conclude(t *testing.T, report *Report) {
 	if err := r.save(report); err != nil {
 		t.Error(err)
 	}
-	if unreached := report.With(NotReached); len(unreached) > 0 {
-		t.Errorf("%d clauses were not reached: %s", len(unreached), unreached[0].Reason)
-	}
 	if testing.Verbose() {
 		var text strings.Builder
 		report.writeRest(&text)
 		t.Log(text.String())
 	}
-	if report.Duration > progress.After && r.parallel() == 1 && !namesSubtests(t.Name()) {
+	if r.printed > mostLines && !testing.Verbose() {
+		t.Errorf("%d more clauses are broken: -v prints a line for each", r.printed-mostLines)
+	}
+	if unreached := report.With(NotReached); len(unreached) > 0 {
+		t.Errorf("%d clauses were not reached: %s", len(unreached), unreached[0].Reason)
+	} else if report.Duration > progress.After && r.parallel() == 1 && !namesSubtests(t.Name()) {
 		t.Logf("the run took %v: Harness.Parallel lets several clauses wait at once", report.Duration.Round(time.Second))
 	}
 	if t.Failed() {
@@ -164,11 +169,11 @@ func (r *run) tell(t *testing.T, result Result) {
 	t.Helper()
 	switch result.Outcome {
 	case Fail:
-		if text := r.failure(t.Name(), result); !broken(result, r.options.Strict) {
+		if text, named := r.failure(t.Name(), result); !broken(result, r.options.Strict) {
 			t.Log(text)
 		} else if text != "" {
 			t.Error(text)
-		} else {
+		} else if named || testing.Verbose() {
 			t.Fail()
 		}
 	case NotReached, NotVerified, NotApplicable: // conclude fails the test if clauses were not reached
@@ -186,40 +191,44 @@ func (r *run) tell(t *testing.T, result Result) {
 const (
 	// linesOfClause is the number of lines of evidence that are printed of a clause.
 	linesOfClause = 6
-	// linesOfEvidence is the number of printed lines after which no evidence is printed.
+	// linesOfEvidence is the number of printed lines after which one line of evidence is printed.
 	linesOfEvidence = 90
-	// linesOfRun is the number of printed lines after which only go test names a clause.
-	linesOfRun = 150
+	// linesOfRun is the number of printed lines after which only go test names a clause, and mostLines the
+	// number after which only the summary does, unless go test has -v.
+	linesOfRun = 140
+	mostLines  = 160
 )
 
 // failure returns what is printed of a broken clause: all if go test was told which
-// clauses to run, and else what there is room for, with the command for the rest.
-func (r *run) failure(subtest string, result Result) string {
-	c := result.Clause
-	lines := strings.Split(kit.Indent(result.Evidence), "\n")
+// clauses to run, and else what there is room for, with the command for the rest. It
+// reports whether there is room for the line in which go test names the clause.
+func (r *run) failure(subtest string, result Result) (text string, named bool) {
+	head, lines := result.lines()
 	top, _, _ := strings.Cut(subtest, "/")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !namesSubtests(top) {
 		most := linesOfClause
 		switch {
+		case r.printed >= linesOfRun && !broken(result, r.options.Strict):
+			return "", false
 		case r.printed >= linesOfRun:
-			return ""
+			r.printed++
+			return "", r.printed <= mostLines
 		case r.printed >= linesOfEvidence:
-			most = 0
+			most = 1
 		}
 		if len(lines) > most+1 {
 			lines = append(lines[:most:most], fmt.Sprintf("    … %d more lines", len(lines)-most))
 		}
 	}
 	r.printed += 3 + len(lines) // go test has a line for each failed subtest
-	return fmt.Sprintf("%s %s: %s\n%s\nADAPTERTEST_SEED=%d go test -run '%s' repeats it and prints all; %s",
-		c.Level, c.ID, c.Rule, strings.Join(lines, "\n"), r.options.Seed, testPattern(subtest), result.fix())
+	return fmt.Sprintf("%s\n%s\nADAPTERTEST_SEED=%d go test -run '%s' repeats it and prints all; %s",
+		head, strings.Join(lines, "\n"), r.options.Seed, testPattern(subtest), result.fix()), true
 }
 
-// initTesting declares the flags of package testing, which the random sequences need.
-// Two calls at one moment would declare them twice. A program that does not use the flags of
-// package flag has not parsed them.
+// initTesting declares the flags of package testing, which the random sequences need. Two calls at one moment
+// would declare them twice. A program that does not use the flags of package flag has not parsed them.
 var initTesting = sync.OnceFunc(func() {
 	testing.Init()
 	if !flag.Parsed() {
@@ -227,9 +236,8 @@ var initTesting = sync.OnceFunc(func() {
 	}
 })
 
-// Check runs the suite without a test and returns the report. It returns an
-// error if the harness or the options are wrong. For breaches of the adapter
-// see Report.Failed.
+// Check runs the suite without a test and returns the report. It returns an error if the harness or the options
+// are wrong. For breaches of the adapter see Report.Failed.
 func Check(ctx context.Context, h Harness, o Options) (*Report, error) {
 	initTesting()
 	r, err := newRun(&h, o)
@@ -247,16 +255,14 @@ func (r *run) checkChosen(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
-	known := func(name string) bool {
-		return slices.ContainsFunc(r.checks, func(k kit.Check) bool { return k.ID == name || groupOf(k.ID) == name })
-	}
+	named := func(k kit.Check, name string) bool { return name == k.ID || name == groupOf(k.ID) }
 	for _, name := range o.Only {
-		if !known(name) {
+		if !slices.ContainsFunc(r.checks, func(k kit.Check) bool { return named(k, name) }) {
 			return nil, fmt.Errorf("adaptertest: Options.Only names %q, which is neither a clause nor a group", name)
 		}
 	}
-	chosen := slices.DeleteFunc(slices.Clone(r.checks), func(k kit.Check) bool {
-		return len(o.Only) > 0 && !slices.Contains(o.Only, k.ID) && !slices.Contains(o.Only, groupOf(k.ID))
+	chosen := kit.Keep(r.checks, func(k kit.Check) bool {
+		return len(o.Only) == 0 || slices.ContainsFunc(o.Only, func(name string) bool { return named(k, name) })
 	})
 	var telling sync.Mutex
 	check := func(k kit.Check) {
@@ -276,7 +282,7 @@ func (r *run) checkChosen(ctx context.Context) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return r.finish(), nil
+	return r.report(true), nil
 }
 
 // parallel returns the number of clauses that run at once.
@@ -286,11 +292,15 @@ func (r *run) parallel() int { return cmp.Or(r.options.Parallel, r.harness.Paral
 // fewer moments at which they meet, and a random search less time.
 const racesTogether = 2
 
-// checkTogether runs the clauses that may run at the same time as others: the races
-// after the others, and fewer at once. A run of less than one round has no time for that.
+// ofRecords are the groups about the five kinds of record. What breaks one of their clauses breaks others too.
+var ofRecords = []string{"CAP", "USER", "ACCT", "SESS", "VTOK", "AUTHN"}
+
+// checkTogether runs the clauses that may run at the same time as others: first those of records, then the last groups,
+// which take longest. The races run after the others, and fewer at once; a run of less than one round has no time for that.
 func (r *run) checkTogether(ctx context.Context, checks []kit.Check, check func(kit.Check)) {
 	together := slices.DeleteFunc(slices.Clone(checks), func(k kit.Check) bool { return k.Alone })
-	slices.Reverse(together) // the last groups take longest: they wait for faults and deadlines
+	others := together[len(kit.Keep(together, func(k kit.Check) bool { return slices.Contains(ofRecords, groupOf(k.ID)) })):]
+	slices.Reverse(others)
 	var races []kit.Check
 	if r.options.Rounds >= 1 {
 		races = slices.DeleteFunc(slices.Clone(together), func(k kit.Check) bool { return !k.Races })
@@ -300,8 +310,7 @@ func (r *run) checkTogether(ctx context.Context, checks []kit.Check, check func(
 	checkAll(ctx, races, min(racesTogether, r.parallel()), check)
 }
 
-// namesSubtests reports whether go test was told which subtests of the test to
-// run, or to skip.
+// namesSubtests reports whether go test was told which subtests of the test to run, or to skip.
 func namesSubtests(test string) bool {
 	return slices.ContainsFunc([]string{"test.run", "test.skip"}, func(name string) bool {
 		f := flag.Lookup(name)
@@ -356,9 +365,7 @@ func newRun(h *Harness, o Options) (*run, error) {
 	if o.Rounds < 0 || math.IsNaN(o.Rounds) || math.IsInf(o.Rounds, 0) {
 		return nil, fmt.Errorf("adaptertest: Options.Rounds is %v, want more than 0", o.Rounds)
 	}
-	if o.Rounds == 0 {
-		o.Rounds = 1
-	}
+	o.Rounds = cmp.Or(o.Rounds, 1)
 	for o.Seed == 0 {
 		o.Seed = rand.Uint64() >> 11 // fits a JSON number
 	}
@@ -423,11 +430,10 @@ func byGroup(checks []kit.Check) func(yield func(string, []kit.Check) bool) {
 	}
 }
 
-// QuickRounds are the rounds of the quick form, which go test -short runs: every
-// clause, with a tenth of the repetitions and a share of the cases of a clause that
-// has many: a method meets one kind of fault, and the next method another. It is
-// for the work on an adapter. A fault that a race shows one time in twenty, or in
-// one case of many, needs the full form.
+// QuickRounds are the rounds of the quick form, which go test -short runs: every clause, with a tenth of the
+// repetitions and a share of the cases of a clause that has many: a method meets one kind of fault, and the next
+// method another. It is for the work on an adapter. A fault that a race shows one time in twenty, or in one case
+// of many, needs the full form.
 const QuickRounds = 0.1
 
 // check runs one clause.
@@ -459,17 +465,12 @@ func (r *run) record(x Result) Result {
 	return x
 }
 
-func (r *run) finish() *Report { return r.report(true) }
-
 // report returns the results so far.
 func (r *run) report(complete bool) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	adapterType, missing := r.kit.Adapter()
-	name := r.harness.Name
-	if name == "" {
-		name = strings.TrimLeft(adapterType, "*")
-	}
+	name := cmp.Or(r.harness.Name, strings.TrimLeft(adapterType, "*"))
 	profile := ""
 	if r.options.Profile != nil {
 		profile = r.options.Profile.Name

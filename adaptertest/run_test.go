@@ -281,7 +281,7 @@ func TestRounds(t *testing.T) {
 		if got, want := c.Span(time.Second), time.Duration(r.options.Rounds*float64(time.Second)); got != want {
 			t.Errorf("Rounds %v: a second becomes %v, want %v", rounds, got, want)
 		}
-		if report := r.finish(); report.Rounds != r.options.Rounds || report.Rounds == 0 {
+		if report := r.report(true); report.Rounds != r.options.Rounds || report.Rounds == 0 {
 			t.Errorf("Rounds %v: the report says %v", rounds, report.Rounds)
 		}
 	}
@@ -415,7 +415,7 @@ func TestWatchdogEndsAStuckClause(t *testing.T) {
 // those of a pool that has lost its connections.
 func TestCallsThatWaitAreOneFinding(t *testing.T) {
 	h := Harness{
-		ClauseTimeout: 200 * time.Millisecond,
+		ClauseTimeout: time.Second,
 		New: func(t testing.TB) adapter.Adapter {
 			return partial(t, &users{onGet: func(ctx context.Context, id string) {
 				if id != "user-1" { // the uninvolved user is kept
@@ -449,6 +449,41 @@ func isOneHang(t *testing.T, report *Report) {
 	}
 }
 
+// TestHangFailsAnyClause has a call that hangs in a SHOULD clause that is waived, made through the
+// observer or beside it.
+func TestHangFailsAnyClause(t *testing.T) {
+	for name, call := range map[string]func(*kit.Context){
+		"observed": func(c *kit.Context) { c.GetUser("nobody") },
+		"beside":   func(c *kit.Context) { kit.StoreRaw(c, kit.GetUser("nobody")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := Harness{ClauseTimeout: 100 * time.Millisecond, Waivers: []Waiver{{Clause: "USER-05", Reason: "x"}}, New: func(t testing.TB) adapter.Adapter {
+				return partial(t, &users{onGet: func(ctx context.Context, id string) {
+					if id == "nobody" {
+						<-ctx.Done()
+					}
+				}})
+			}}
+			r, err := newRun(&h, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := r.check(t.Context(), kit.Check{ID: "USER-05", Test: call})
+			report := r.report(true)
+			if x.Outcome != Fail || report.Verdict() != "fails" || len(report.Failed()) != 1 {
+				t.Errorf("got %s %q, the verdict %q, want a failure", x.Outcome, x.Reason, report.Verdict())
+			}
+			text, _ := r.failure("TestX/USER/USER-05", x)
+			if first, _, _ := strings.Cut(text, "\n"); !strings.HasPrefix(first, `GetUser("nobody") has not returned for `) || !strings.HasSuffix(first, ", during USER-05") {
+				t.Errorf("the first line is not the call:\n%s", text)
+			}
+			if !strings.Contains(text, "a lock, a row, a connection or a transaction that an earlier call kept") || strings.Contains(text, "clauses/user.md") {
+				t.Errorf("the advice is not about calls that hang:\n%s", text)
+			}
+		})
+	}
+}
+
 // addressless is an adapter that breaks many clauses: it stores another address.
 type addressless struct{ *model.Model }
 
@@ -457,34 +492,79 @@ func (a addressless) CreateUser(ctx context.Context, u adapter.User) (*adapter.U
 	return a.Model.CreateUser(ctx, u)
 }
 
-// TestOutput runs the suite over a broken adapter as an author does, in another process.
+// crashing is an adapter that breaks nearly all clauses: calls panic, with an error of many lines.
+type crashing struct{ *model.Model }
+
+func (crashing) CreateUser(context.Context, adapter.User) (*adapter.User, error) {
+	panic(strings.Repeat("one of many lines\n", 50))
+}
+
+// keeping is an adapter that breaks few clauses: it unlinks no account.
+type keeping struct{ *model.Model }
+
+func (k keeping) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
+	return k.GetAccount(ctx, key.ProviderAccountID, key.Provider)
+}
+
+// stuck is an adapter that waits.
+type stuck struct{ *model.Model }
+
+func (s stuck) UseVerificationToken(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestOutput runs the suite over broken adapters as an author does, in another process.
 func TestOutput(t *testing.T) {
-	if os.Getenv("ADAPTERTEST_OUTPUT") != "" {
-		Run(t, modelHarness(func(m *model.Model) adapter.Adapter { return addressless{m} }))
+	broken := map[string]func(*model.Model) adapter.Adapter{
+		"addressless": func(m *model.Model) adapter.Adapter { return addressless{m} },
+		"crashing":    func(m *model.Model) adapter.Adapter { return crashing{m} },
+		"keeping":     func(m *model.Model) adapter.Adapter { return keeping{m} },
+		"stuck":       func(m *model.Model) adapter.Adapter { return stuck{m} },
+	}
+	if open := broken[os.Getenv("ADAPTERTEST_OUTPUT")]; open != nil {
+		h := modelHarness(open)
+		h.ClauseTimeout = 10 * time.Second
+		h.Parallel = 4
+		Run(t, h)
 		return
 	}
+	for name := range broken {
+		out := outputOf(t, name, "-test.v=false")
+		lines := strings.Split(out, "\n")
+		if len(lines) > 200 {
+			t.Errorf("%s: %d lines are printed, want 200 at most:\n%s", name, len(lines), out)
+		}
+		if last := lines[len(lines)-2]; lines[len(lines)-1] != "FAIL" || !strings.Contains(last, ": fails; MUST kept") || !strings.Contains(last, "; broken ") {
+			t.Errorf("%s: the last lines are not the summary: %q", name, lines[len(lines)-2:])
+		}
+		command := regexp.MustCompile(`(?m)… \d+ more lines\n +ADAPTERTEST_SEED=\d+ go test -run '\^TestOutput\$/\^([A-Z]+)\$/\^[A-Z]+-`)
+		if name == "addressless" && (!command.MatchString(out) || strings.Count(out, "MUST FLOW-04:") != 1) {
+			t.Errorf("each broken clause is to be printed once, with the command for the rest:\n%s", out)
+		}
+	}
+	// After the summary, -v has only the list of go test.
+	_, after, _ := strings.Cut(outputOf(t, "keeping", "-test.v=true"), ": fails; MUST kept")
+	if own := regexp.MustCompile(`(?m)^ *--- .*\n|^FAIL$`).ReplaceAllString(after, ""); strings.Count(own, "\n") != 1 {
+		t.Errorf("this follows the summary: %q", own)
+	}
+}
+
+// outputOf returns what a run of the quick form over a broken adapter prints in another process.
+func outputOf(t *testing.T, adapter, flag string) string {
+	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := exec.CommandContext(t.Context(), binary, "-test.run=^TestOutput$", "-test.short") //nolint:gosec // the test runs itself
-	again.Env = append(os.Environ(), "ADAPTERTEST_OUTPUT=1", "ADAPTERTEST_REPORT=")
+	again := exec.CommandContext(t.Context(), binary, "-test.run=^TestOutput$", "-test.short", flag) //nolint:gosec // the test runs itself
+	again.Env = append(os.Environ(), "ADAPTERTEST_OUTPUT="+adapter, "ADAPTERTEST_REPORT=")
 	out, err := again.Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Fatalf("%v: want a test that fails\n%s", err, out)
+		t.Fatalf("%s: %v: want a test that fails\n%s", adapter, err, out)
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if len(lines) > 200 {
-		t.Errorf("%d lines are printed, want 200 at most:\n%s", len(lines), out)
-	}
-	if last := lines[len(lines)-2]; lines[len(lines)-1] != "FAIL" || !strings.Contains(last, ": fails; MUST kept") {
-		t.Errorf("the last lines are not the summary: %q", lines[len(lines)-2:])
-	}
-	command := regexp.MustCompile(`(?m)… \d+ more lines\n +ADAPTERTEST_SEED=\d+ go test -run '\^TestOutput\$/\^USER\$/\^USER-`)
-	if !command.Match(out) || strings.Count(string(out), "MUST USER-11:") != 1 {
-		t.Errorf("each broken clause is to be printed once, with the command for the rest:\n%s", out)
-	}
+	return strings.TrimSpace(string(out))
 }
 
 // waiting is an error with a code of PostgreSQL.
@@ -673,5 +753,25 @@ func TestTestPatternMatchesOneTest(t *testing.T) {
 	}
 	for part := range strings.SplitSeq(got, "/") {
 		regexp.MustCompile(part)
+	}
+}
+
+// TestRecordsComeFirst looks at the order in which clauses begin that may run at once: what breaks a clause of records
+// breaks others too, and the first findings are printed. It is so in a run of some groups, too.
+func TestRecordsComeFirst(t *testing.T) {
+	r, err := newRun(&Harness{New: func(testing.TB) adapter.Adapter { return model.New() }}, Options{Rounds: QuickRounds, Parallel: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, without := range []string{"", "SIGNUP"} {
+		var order []string // a name for each group, when it begins
+		r.checkTogether(t.Context(), kit.Keep(r.checks, func(k kit.Check) bool { return groupOf(k.ID) != without }), func(k kit.Check) {
+			if group := groupOf(k.ID); !slices.Contains(order, group) {
+				order = append(order, group)
+			}
+		})
+		if n := len(ofRecords); !slices.Equal(order[:n], ofRecords) || slices.Index(order, "FAULT") < n {
+			t.Errorf("without %q the order is %v, want %v first", without, order, ofRecords)
+		}
 	}
 }

@@ -13,18 +13,15 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Baseline opens the baseline for an adapter that the harness opened. A baseline
-// does the same work on the same store with the least code that the client library
-// allows, with the same connection settings and without the adapter. The result
-// has any of the methods of an adapter, as [adapter.Partial] accepts it; a method
-// that it lacks has no baseline. The benchmark fails if a lookup of the baseline
-// returns another record than the adapter. The baseline may also be another
-// product: see [Sessions].
+// Baseline opens the baseline for an adapter that the harness opened. A baseline does the same work on the same
+// store with the least code that the client library allows, with the same connection settings and without the
+// adapter. The result has any of the methods of an adapter, as [adapter.Partial] accepts it; a method that it
+// lacks has no baseline. The benchmark fails if a lookup of the baseline returns another record than the adapter.
+// The baseline may also be another product: see [Sessions].
 type Baseline func(tb testing.TB, a adapter.Adapter) any
 
-// Run measures each method of the adapter, in a store with 100 users who have
-// one record of each kind; ADAPTERTEST_POPULATION sets another number. The line
-// of each method has these values:
+// Run measures each method of the adapter, in a store with 100 users who have one record of each kind;
+// ADAPTERTEST_POPULATION sets another number. The line of each method has these values:
 //
 //	ns/op                   the median time of a call
 //	baseline-ns/op             that of its baseline
@@ -55,20 +52,16 @@ func Run(b *testing.B, h adaptertest.Harness, baseline Baseline) {
 	}
 }
 
-// Sessions measures GetSessionAndUser as [Run] does, among 1,000, 100,000
-// and 1,000,000 sessions, but not among more than the number most. Its time
-// should not grow faster than that of its baseline. Each call reads a random
+// Sessions measures GetSessionAndUser as [Run] does, among 1,000, 100,000 and 1,000,000 sessions, but not among
+// more than the number most. Its time should not grow faster than that of its baseline. Each call reads a random
 // session. Ten sessions belong to one user.
 //
-// Fill writes the sessions with the tokens SessionToken(from) to
-// SessionToken(to-1), and their users, to the store of the adapter. It may write
-// to the store without the adapter, if the records are the same as those that
-// the adapter writes. The records must stay until the clean-up of the adapter
-// that was opened. If Fill is nil, the adapter writes the sessions, which may
-// take long.
+// Fill writes the sessions with the tokens SessionToken(from) to SessionToken(to-1), and their users, to the
+// store of the adapter. It may write to the store without the adapter, if the records are the same as those that
+// the adapter writes. The records must stay until the clean-up of the adapter that was opened. If Fill is nil,
+// the adapter writes the sessions, which may take long.
 //
-// The baseline may be another product that reads a session from the same server:
-// it must only return a record.
+// The baseline may be another product that reads a session from the same server: it must only return a record.
 func Sessions(b *testing.B, h adaptertest.Harness, baseline Baseline, most int, fill func(tb testing.TB, a adapter.Adapter, from, to int)) {
 	b.Helper()
 	s := newBenchmarks(b, h, baseline, 0)
@@ -86,13 +79,37 @@ func Sessions(b *testing.B, h adaptertest.Harness, baseline Baseline, most int, 
 					fill(b, s.adapter, have, size)
 					have = size
 				}
-				s.measure(b, workload{"GetSessionAndUser", func(*benchmarks, *kit.Records) (kit.Call, error) {
+				s.measure(b, workload{"GetSessionAndUser", func(testing.TB, *benchmarks, *kit.Records) kit.Call {
 					k := kit.Records{Draft: kit.Draft{Session: adapter.Session{SessionToken: SessionToken(rand.IntN(size))}}}
-					return finding(k.CallOf("GetSessionAndUser")), nil
+					return finding(k.CallOf("GetSessionAndUser"))
 				}})
 			})
 		}
 	})
+}
+
+// Trips has the numbers of round trips that calls of one method take.
+type Trips struct {
+	First int64 // the first call on a handle
+	Later int64 // the median of the calls after it
+}
+
+// RoundTrips counts the steps of each method with adaptertest.Harness.Faults: round trips through a [fault.Proxy],
+// statements through a [fault.Driver]. For each method Harness.Second opens a new handle. To keep the opening of
+// connections out of the count, Second should return a handle with a single connection that it has already used.
+func RoundTrips(tb testing.TB, h adaptertest.Harness) map[string]Trips {
+	tb.Helper()
+	if h.Second == nil || h.Faults == nil {
+		tb.Fatal("adaptertest: counting round trips takes Harness.Second and Harness.Faults")
+	}
+	s := newBenchmarks(tb, h, nil, 1)
+	trips := map[string]Trips{}
+	for _, w := range workloads {
+		if s.c.Works(w.method) {
+			trips[w.method] = s.roundTrips(tb, w)
+		}
+	}
+	return trips
 }
 
 func newBenchmarks(tb testing.TB, h adaptertest.Harness, baseline Baseline, population int) *benchmarks {

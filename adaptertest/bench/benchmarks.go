@@ -97,11 +97,7 @@ func (s *benchmarks) prepare(tb testing.TB, w workload) kit.Call {
 	if len(s.people) > 0 {
 		k = &s.people[rand.IntN(len(s.people))]
 	}
-	c, err := w.prepare(s, k)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return c
+	return w.prepare(tb, s, k)
 }
 
 func (s *benchmarks) call(tb testing.TB, k kit.Call, a adapter.Adapter) any {
@@ -120,8 +116,7 @@ func (s *benchmarks) sides(method string) []adapter.Adapter {
 	return []adapter.Adapter{s.adapter, s.baseline}
 }
 
-// agree fails the benchmark if a lookup of the baseline returns less than the
-// adapter's.
+// agree fails the benchmark if a lookup of the baseline returns less than the adapter's.
 func (s *benchmarks) agree(tb testing.TB) {
 	tb.Helper()
 	for _, k := range s.c.Working(s.people[0].Reads()) {
@@ -139,8 +134,7 @@ const (
 	allocations = 50 // calls whose allocations are counted
 )
 
-// measure lets the sides take turns and reports medians. The ratio is the median
-// of the ratios of the turns.
+// measure lets the sides take turns and reports medians. The ratio is the median of the ratios of the turns.
 func (s *benchmarks) measure(b *testing.B, w workload) {
 	b.ReportAllocs()
 	sides := s.sides(w.method)

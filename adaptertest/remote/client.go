@@ -22,6 +22,8 @@ type Client struct {
 	// since is the number of the pool's faults when the handle was opened.
 	faults func() []*Fault
 	since  int
+	// explicit is nil if updateUser gets updates as they are.
+	explicit *explicit
 }
 
 // Sweeping is a Client of a program that has deleteExpired.
@@ -60,6 +62,13 @@ func open(ctx context.Context, l *link, o Opening, faults func() []*Fault) (Hand
 	c := &Client{link: l, store: o.Store, faults: faults, since: len(faults())}
 	if err := l.control(ctx, &c.opened, "open", 0, o); err != nil {
 		return nil, fmt.Errorf("remote: open: %w", err)
+	}
+	for _, m := range methods { // one in other case would be taken for one that the program lacks
+		for _, name := range c.opened.Methods {
+			if name != m.name && strings.EqualFold(name, m.name) {
+				return nil, l.broken("it names the method %s, which is spelled %s", name, m.name)
+			}
+		}
 	}
 	if slices.Contains(c.opened.Methods, deleteExpired) {
 		return Sweeping{c}, nil

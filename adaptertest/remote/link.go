@@ -21,6 +21,9 @@ func (f *Fault) Error() string { return f.text }
 // asked with ping, and has as much time again.
 const usualSilence = 10 * time.Second
 
+// starting says how many times as long a program may take to answer hello: it may have to be compiled.
+const starting = 3
+
 // mostLine is the most bytes in a line of the program.
 const mostLine = 64 << 20
 
@@ -28,7 +31,8 @@ const mostLine = 64 << 20
 type link struct {
 	hello   Hello
 	silence time.Duration
-	end     func() // ends the process
+	started atomic.Bool // the program has answered hello
+	end     func()      // ends the process
 	blame   func(*Fault)
 	done    chan struct{} // closed when the link is broken
 	writing sync.Mutex
@@ -59,6 +63,7 @@ func newLink(
 	if l.hello.Protocol != Version {
 		return nil, l.broken("it speaks version %d of the protocol, want %d", l.hello.Protocol, Version)
 	}
+	l.started.Store(true)
 	return l, nil
 }
 
@@ -155,15 +160,18 @@ func (l *link) watch() {
 		l.mu.Lock()
 		waits := len(l.calls) > 0
 		l.mu.Unlock()
-		heard := time.Unix(0, l.heard.Load())
+		heard, silence := time.Unix(0, l.heard.Load()), l.silence
+		if !l.started.Load() {
+			silence *= starting
+		}
 		switch {
-		case !waits || heard.After(asked) && time.Since(heard) < l.silence:
+		case !waits || heard.After(asked) && time.Since(heard) < silence:
 			asked = time.Time{}
 		case asked.IsZero():
 			asked = time.Now()
 			go func() { _ = l.control(context.Background(), nil, "ping", 0) }()
-		case time.Since(asked) > l.silence:
-			_ = l.broken("it has answered neither a call nor ping for %v", time.Since(heard).Round(time.Second))
+		case time.Since(asked) > silence:
+			_ = l.broken("it has answered neither a call nor ping for %v: does it write out its buffer after each line?", time.Since(heard).Round(time.Second))
 		}
 	}
 }

@@ -369,6 +369,9 @@ func (c *Client) GetUserByAccount(
 func (c *Client) UpdateUser(
 	ctx context.Context, update adapter.UserUpdate,
 ) (*adapter.User, error) {
+	if c.explicit != nil {
+		return c.explicit.update(ctx, c, update)
+	}
 	return call[*adapter.User](ctx, c, "updateUser", update)
 }
 

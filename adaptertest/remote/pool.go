@@ -37,8 +37,12 @@ type Pool struct {
 	// feature address then connects through a fault.Proxy.
 	Target string
 	// Silence is how long a process may say nothing while calls are under way, before it is
-	// asked with ping, and then as long again. Zero means ten seconds.
+	// asked with ping, and then as long again. It has three times as long to answer hello.
+	// Zero means ten seconds.
 	Silence time.Duration
+	// Explicit, if not nil, says in which clauses updateUser gets no condition, and gets the proof that another
+	// address clears, for a program whose contract has neither.
+	Explicit func(clause string) bool
 
 	starting sync.Mutex
 	mu       sync.Mutex
@@ -51,6 +55,8 @@ type Pool struct {
 	// proxies are those of the handles, and seconds the places of the last further handles.
 	proxies map[adapter.Adapter]*fault.Proxy
 	seconds map[string]int
+	// updates are those of the stores, one for all handles of a store.
+	updates map[string]*explicit
 }
 
 // process is one process of the program.
@@ -229,6 +235,12 @@ func (p *Pool) open(t testing.TB, place int, o Opening) (adapter.Adapter, error)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last = h.client().opened
+	if p.Explicit != nil && p.Explicit(t.Name()) {
+		if p.updates[o.Store] == nil {
+			p.updates[o.Store] = &explicit{}
+		}
+		h.client().explicit = p.updates[o.Store]
+	}
 	if proxy != nil {
 		p.proxies[h] = proxy
 	}
@@ -249,7 +261,7 @@ func (p *Pool) failed(f *Fault, before int) Handle {
 // Harness returns the harness of the suite, with the fields that the features of the
 // program set.
 func (p *Pool) Harness(hello Hello) (h adaptertest.Harness, err error) {
-	p.proxies, p.seconds = map[adapter.Adapter]*fault.Proxy{}, map[string]int{}
+	p.proxies, p.seconds, p.updates = map[adapter.Adapter]*fault.Proxy{}, map[string]int{}, map[string]*explicit{}
 	p.prefix = fmt.Sprintf("adaptertest_%x_", rand.Uint32())
 	h.Name, h.Version = hello.Name, hello.Version
 	if len(hello.Declarations) > 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -35,6 +36,9 @@ func TestMain(m *testing.M) {
 func program(name string) {
 	var mu sync.Mutex
 	stores := map[string]adapter.Adapter{}
+	if name == "slow" {
+		<-time.After(2500 * time.Millisecond)
+	}
 	err := Serve(os.Stdin, os.Stdout, Program{
 		Hello: Hello{Name: "model", Features: []string{Handles, Reopen}, Declarations: json.RawMessage(`{"timeless":true}`)},
 		Open: func(_ context.Context, o Opening) (adapter.Adapter, error) {
@@ -69,6 +73,22 @@ func (f failing) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*ad
 	case "half":
 		fmt.Print(`{"id":`)
 		os.Exit(0)
+	case "waits":
+		fmt.Print(`{"id":`)
+		<-time.After(time.Hour)
+	case "endless":
+		for {
+			fmt.Print(strings.Repeat("x", 1<<20))
+		}
+	case "exits":
+		os.Exit(0)
+	case "killed":
+		_ = self().Kill()
+		<-time.After(time.Hour)
+	case "floods":
+		for range 8 {
+			fmt.Fprint(os.Stderr, strings.Repeat("a line for people\n", 1<<16))
+		}
 	case "strange":
 		fmt.Println(`{"id":123456789,"result":null}`)
 	case "silent":
@@ -79,15 +99,30 @@ func (f failing) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*ad
 	return f.Model.UnlinkAccount(ctx, key)
 }
 
-// runOf runs the clauses over a program.
-func runOf(t *testing.T, name string, only ...string) (*adaptertest.Report, *Pool) {
+func self() *os.Process {
+	p, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// poolOf starts a program with that name, which may be silent for so long.
+func poolOf(t *testing.T, name string, silence time.Duration) *Pool {
 	t.Helper()
-	pool := &Pool{Silence: 2 * time.Second, Command: func() *exec.Cmd {
+	pool := &Pool{Silence: silence, Command: func() *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = append(os.Environ(), programVariable+"="+name)
 		return cmd
 	}}
 	t.Cleanup(func() { pool.Close() })
+	return pool
+}
+
+// runOf runs the clauses over a program.
+func runOf(t *testing.T, name string, only ...string) (*adaptertest.Report, *Pool) {
+	t.Helper()
+	pool := poolOf(t, name, 2*time.Second)
 	hello, err := pool.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -133,8 +168,13 @@ func TestBadPrograms(t *testing.T) {
 		"half":    `its output ended in the middle of a line: "{\"id\":"`,
 		"strange": "it answered request 123456789, which is not under way",
 		"silent":  "it has answered neither a call nor ping for",
+		"waits":   `a line of its output is no answer, and what is meant for people belongs on standard error: "{\"id\":{\"id\":`, // to ping
+		"endless": "a line ",                                                                                                      // has more than 67108864 bytes or, on a slow machine, is ended by the answer to ping
+		"exits":   "its output ended: it exited with status 0",
+		"killed":  "its output ended: ", // signal: killed, or exit status 1 on Windows
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			report, pool := runOf(t, name, "ACCT-01", "ACCT-10", "SESS-01")
 			x, _ := report.Result("ACCT-10")
 			if x.Outcome != adaptertest.NotReached || !strings.Contains(x.Reason, want) {
@@ -149,6 +189,69 @@ func TestBadPrograms(t *testing.T) {
 				t.Errorf("faults %v, verdict %q", pool.Faults(), report.Verdict())
 			}
 		})
+	}
+}
+
+// TestFloodOnStandardError looks for results that a program loses because it says much to people.
+func TestFloodOnStandardError(t *testing.T) {
+	report, pool := runOf(t, "floods", "ACCT-01", "ACCT-10", "SESS-01")
+	if len(report.With(adaptertest.Pass)) != 3 || len(pool.Faults()) > 0 {
+		t.Errorf("%s, faults %v", report.Summary(), pool.Faults())
+	}
+}
+
+// TestAnswersInAnyOrder answers two requests, the later one first.
+func TestAnswersInAnyOrder(t *testing.T) {
+	fromSuite, toProgram := io.Pipe()
+	fromProgram, toSuite := io.Pipe()
+	go func() {
+		in := json.NewDecoder(fromSuite)
+		next := func() (r request) {
+			_ = in.Decode(&r) // an empty request makes the test fail
+			return r
+		}
+		_, _ = fmt.Fprintf(toSuite, `{"id":%d,"result":{"protocol":1}}`+"\n", next().ID)
+		first, second := next(), next()
+		for _, r := range []request{second, first} {
+			_, _ = fmt.Fprintf(toSuite, `{"id":%d,"result":%q}`+"\n", r.ID, r.Call)
+		}
+	}()
+	l, err := newLink(t.Context(), fromProgram, toProgram, usualSilence, func() { _ = toProgram.Close() }, func(*Fault) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	var calls sync.WaitGroup
+	for _, name := range []string{"ping", "stats"} {
+		calls.Go(func() {
+			var got string
+			if err := l.control(t.Context(), &got, name, 0); err != nil || got != name {
+				t.Errorf("%s got the answer to %q, error %v", name, got, err)
+			}
+		})
+	}
+	calls.Wait()
+}
+
+// TestNameInOtherCaseIsAFault opens a store of a program that names a method of the contract in other case. Its
+// clauses would not apply, as those of a method that the program lacks.
+func TestNameInOtherCaseIsAFault(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("LEFT OUT: the program is a script of a Unix shell")
+	}
+	const script = `read line; echo '{"id":1,"result":{"protocol":1,"name":"x"}}'
+		read line; echo '{"id":2,"result":{"handle":1,"methods":["getUser","listSessionsByUserID"]}}'; cat`
+	pool := &Pool{Silence: 2 * time.Second, Command: func() *exec.Cmd { return exec.CommandContext(t.Context(), "sh", "-c", script) }}
+	defer pool.Close()
+	if _, err := pool.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.open(t, 0, Opening{Store: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "the program: it names the method listSessionsByUserID, which is spelled listSessionsByUserId"
+	if faults := pool.Faults(); len(faults) == 0 || !strings.Contains(faults[0].Error(), want) {
+		t.Errorf("got the faults %v, want one with %q", faults, want)
 	}
 }
 
@@ -167,13 +270,24 @@ func TestProgramsThatDoNotStart(t *testing.T) {
 		"in the middle of a line":       {"sh", "-c", "read line; printf '{'"},
 		"belongs on standard error: \"": {"sh", "-c", "read line; echo hello; cat"},
 	} {
-		pool := &Pool{Silence: 2 * time.Second, Command: func() *exec.Cmd { return exec.CommandContext(t.Context(), command[0], command[1:]...) }}
+		silence := 2 * time.Second
+		if command[0] == "sh" && strings.HasPrefix(command[2], "sleep") {
+			silence /= 8
+		}
+		pool := &Pool{Silence: silence, Command: func() *exec.Cmd { return exec.CommandContext(t.Context(), command[0], command[1:]...) }}
 		_, err := pool.Start(t.Context())
 		var fault *Fault
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 		pool.Close()
+	}
+}
+
+// TestSlowStart starts a program that takes longer than a silence.
+func TestSlowStart(t *testing.T) {
+	if hello, err := poolOf(t, "slow", time.Second).Start(t.Context()); err != nil || hello.Name != "model" {
+		t.Errorf("got %q, error %v", hello.Name, err)
 	}
 }
 

@@ -20,11 +20,14 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/progress"
 	"github.com/gatehouse-go/gatehouse/adaptertest/remote"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -41,6 +44,7 @@ type command struct {
 	json, page, badge, target, profile, only string
 	quick, verbose                           bool
 	options                                  adaptertest.Options
+	explicit                                 func(clause string) bool // of the profile
 	program                                  []string
 }
 
@@ -78,7 +82,7 @@ func parse(args []string, stderr io.Writer) (c command, err error) {
 		c.options.Rounds = adaptertest.QuickRounds
 	}
 	if c.profile != "" {
-		c.options.Profile, err = profileNamed(c.profile)
+		c.options.Profile, c.explicit, err = profileNamed(c.profile)
 	}
 	return c, err
 }
@@ -91,7 +95,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	if err == nil {
 		var failed bool
-		if failed, err = c.measure(args, stdout); err == nil && failed {
+		if failed, err = c.measure(args, stdout, stderr); err == nil && failed {
 			return broken
 		}
 	}
@@ -103,10 +107,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // measure runs the suite, and reports whether the adapter breaks its contract.
-func (c command) measure(args []string, stdout io.Writer) (failed bool, err error) {
+func (c command) measure(args []string, stdout, stderr io.Writer) (failed bool, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	pool := &remote.Pool{Target: c.target, Command: func() *exec.Cmd {
+	pool := &remote.Pool{Target: c.target, Explicit: c.explicit, Command: func() *exec.Cmd {
 		//nolint:gosec,noctx // the program of the command line, which the pool ends
 		return exec.Command(c.program[0], c.program[1:]...)
 	}}
@@ -125,11 +129,19 @@ func (c command) measure(args []string, stdout io.Writer) (failed bool, err erro
 	if h.Name == "" {
 		h.Name = strings.Join(c.program, " ")
 	}
-	printed := &printer{out: stdout, strict: c.options.Strict}
+	printed := &printer{out: stdout, strict: c.options.Strict, line: c.line(stderr)}
+	open := h.New
+	h.New = func(t testing.TB) adapter.Adapter {
+		if id := t.Name(); strings.Contains(id, "-") { // it is a clause, and not the check of the harness
+			printed.line.Begin(id)
+		}
+		return open(t)
+	}
 	c.options.Progress = printed.result
 	c.options.Again = func(ctx context.Context) (*exec.Cmd, error) { return again(ctx, args) }
 	c.record(printed, h)
 	report, err := adaptertest.Check(ctx, h, c.options)
+	printed.line.Stop()
 	if err != nil {
 		report = printed.partial(h, c.options)
 	}
@@ -180,6 +192,7 @@ func again(ctx context.Context, args []string) (*exec.Cmd, error) {
 type printer struct {
 	out     io.Writer
 	strict  bool
+	line    *progress.Line
 	results []adaptertest.Result
 	save    func([]adaptertest.Result)
 	started time.Time
@@ -189,6 +202,7 @@ type printer struct {
 const linesOfClause = 6
 
 func (p *printer) result(x adaptertest.Result) {
+	p.line.End(x.Clause.ID)
 	p.results = append(p.results, x)
 	if p.save != nil {
 		p.save(p.results)
@@ -201,7 +215,24 @@ func (p *printer) result(x adaptertest.Result) {
 		more := fmt.Sprintf("    … %d more lines: -json has them, and -only %s -v", len(lines)-linesOfClause, x.Clause.ID)
 		lines = append(lines[:linesOfClause:linesOfClause], more)
 	}
-	_, _ = fmt.Fprintf(p.out, "%s %s: %s\n%s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, strings.Join(lines, "\n"))
+	p.line.Above(func() {
+		_, _ = fmt.Fprintf(p.out, "%s %s: %s\n%s\n", x.Clause.Level, x.Clause.ID, x.Clause.Rule, strings.Join(lines, "\n"))
+	})
+}
+
+// line shows on a terminal how far the run is.
+func (c command) line(stderr io.Writer) *progress.Line {
+	terminal, ok := stderr.(*os.File)
+	if !ok {
+		return nil
+	}
+	all := adaptertest.Clauses()
+	if only := c.options.Only; len(only) > 0 {
+		all = slices.DeleteFunc(all, func(x adaptertest.Clause) bool {
+			return !slices.Contains(only, x.ID) && !slices.Contains(only, x.Group())
+		})
+	}
+	return progress.Start(terminal, len(all), false)
 }
 
 // partial is the report of a run that was interrupted.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,8 +34,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serve serves models. The program "twice" lets a verification token be used again, and
-// "dies" ends when an account is unlinked.
+// serve serves models. The program "twice" lets a verification token be used again, "dies"
+// ends when an account is unlinked, and "looser" updates users as adapters of Auth.js do.
 func serve(name string) {
 	var mu sync.Mutex
 	stores := map[string]adapter.Adapter{}
@@ -73,6 +74,30 @@ func (s served) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*ada
 		os.Exit(3)
 	}
 	return s.Model.UnlinkAccount(ctx, key)
+}
+
+// UpdateUser of the program "looser" knows no condition, and clears no proof by itself.
+func (s served) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*adapter.User, error) {
+	if s.name != "looser" {
+		return s.Model.UpdateUser(ctx, update)
+	}
+	if err := s.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.Mu.Unlock()
+	u, ok := s.Users[update.ID]
+	if !ok {
+		return nil, adapter.ErrNotFound
+	}
+	if email, set := update.Email.Get(); set && s.EmailTaken(email, u.ID) {
+		return nil, adapter.ErrConflict
+	}
+	proof := u.EmailVerified
+	if update.Apply(&u); !update.EmailVerified.IsSet() {
+		u.EmailVerified = proof
+	}
+	s.Users[u.ID] = *model.CloneUser(u)
+	return model.CloneUser(u), nil
 }
 
 // runCommand runs the command over a program.
@@ -130,12 +155,14 @@ func TestFiles(t *testing.T) {
 	}
 	html := string(read(t, page))
 	for _, x := range r.Results {
-		if !strings.Contains(html, x.Clause.ID) {
-			t.Errorf("the page does not have %s", x.Clause.ID)
+		if n := strings.Count(html, fmt.Sprintf(`id="%s"><summary`, x.Clause.ID)); n != 1 {
+			t.Errorf("the page has %d lines for %s, want one", n, x.Clause.ID)
 		}
 	}
-	if strings.Contains(html, "src=") || strings.Contains(html, "<script") || strings.Contains(html, "<link") {
-		t.Error("the page loads something")
+	for _, loads := range []string{"src=", "srcset=", "<script", "<link", "<iframe", "url(", "@import"} {
+		if strings.Contains(html, loads) {
+			t.Errorf("the page loads something: %s", loads)
+		}
 	}
 	svg := read(t, badge)
 	if err := xml.Unmarshal(svg, new(struct{})); err != nil || !strings.Contains(string(svg), r.Verdict()) {
@@ -168,10 +195,39 @@ func read(t *testing.T, file string) []byte {
 	return text
 }
 
+// TestProfileBlamesOnce measures a program that differs as adapters of Auth.js do: with their profile each difference is
+// reported under the clauses about it, and without the profile under others about the same update too. Clauses about
+// other rules, such as the values that a field may have, pass in both. ISO-05 may meet the difference in its random
+// sequences, of which there are few on a slow machine.
+func TestProfileBlamesOnce(t *testing.T) {
+	const about, others = "USER-17,USER-30", "USER-29,CONC-08,CONC-14"
+	const apart = "SESS-21,DATA-04,DATA-06,INPUT-03"
+	for _, test := range []struct {
+		flags  []string
+		broken string
+	}{
+		{[]string{"-profile", "authjs"}, "USER-30"},
+		{nil, about + "," + others},
+	} {
+		file := filepath.Join(t.TempDir(), "r.json")
+		status, out := runCommand(t, "looser", append(test.flags, "-quick", "-only", about+","+others+","+apart, "-json", file)...)
+		var r adaptertest.Report
+		if err := json.Unmarshal(read(t, file), &r); err != nil || status != broken {
+			t.Fatalf("status %d, %v\n%s", status, err, out)
+		}
+		want := strings.Split(test.broken, ",")
+		for _, x := range r.Results {
+			if slices.Contains(want, x.Clause.ID) != (x.Outcome == adaptertest.Fail) {
+				t.Errorf("%q: %s is %q: %s\n%s", test.flags, x.Clause.ID, x.Outcome, x.Reason, strings.Join(x.Evidence, "\n"))
+			}
+		}
+	}
+}
+
 // TestProfiles looks for clauses about security, and for clauses that do not exist.
 func TestProfiles(t *testing.T) {
 	for _, name := range profileNames() {
-		p, err := profileNamed(name)
+		p, _, err := profileNamed(name)
 		if err != nil {
 			t.Fatal(err)
 		}

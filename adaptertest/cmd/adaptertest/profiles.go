@@ -4,13 +4,15 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
 
 // profiles has a file for each profile: the clauses that it leaves out, each with the
-// sentence of the other contract that is looser.
+// sentence of the other contract that is looser, and, if updates of users are explicit, see
+// remote.Pool, the clauses about updates in which they are not.
 //
 //go:embed profiles/*.json
 var profiles embed.FS
@@ -27,12 +29,21 @@ func profileNames() (names []string) {
 	return names
 }
 
-// profileNamed returns a profile.
-func profileNamed(name string) (*adaptertest.Profile, error) {
+// profileNamed returns a profile, and in which clauses updates of users are explicit.
+func profileNamed(name string) (p *adaptertest.Profile, explicit func(clause string) bool, err error) {
 	text, err := profiles.ReadFile("profiles/" + name + ".json")
 	if err != nil {
-		return nil, fmt.Errorf("no profile %q: there is %s", name, strings.Join(profileNames(), ", "))
+		return nil, nil, fmt.Errorf("no profile %q: there is %s", name, strings.Join(profileNames(), ", "))
 	}
-	p := &adaptertest.Profile{Name: name}
-	return p, json.Unmarshal(text, &p.Clauses)
+	var file struct {
+		Clauses map[string]string `json:"clauses"`
+		AsGiven []string          `json:"asGiven"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, nil, err
+	}
+	if file.AsGiven != nil {
+		explicit = func(clause string) bool { return !slices.Contains(file.AsGiven, clause) }
+	}
+	return &adaptertest.Profile{Name: name, Clauses: file.Clauses}, explicit, nil
 }

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
 
 var every = flag.Bool("every-shim", false, "TestNode runs all shims, over the servers that the environment names")
@@ -22,15 +27,15 @@ func TestPython(t *testing.T) {
 	python := installed(t, "python3")
 	for _, script := range []string{"dict_store.py", "sqlite_store.py"} {
 		t.Run(script, func(t *testing.T) {
-			if status, out := runShim(t, python, filepath.Join(interop, "python", script)); status != kept {
+			if status, out := runShim("--", python, filepath.Join(interop, "python", script)); status != kept {
 				t.Errorf("status %d\n%s", status, out)
 			}
 		})
 	}
 }
 
-// TestNode runs the quick form over adapters of Auth.js to its end. What they break is
-// printed, and is no failure of this test.
+// TestNode runs the quick form over adapters of Auth.js to its end, over PostgreSQL behind a proxy that injects
+// faults. What they break is printed, and is no failure of this test.
 func TestNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("LEFT OUT: -short runs no other programs")
@@ -45,21 +50,40 @@ func TestNode(t *testing.T) {
 				t.Skip("LEFT OUT: only -every-shim runs the shims that need a server")
 			}
 			install(t, node, shim.dir)
-			program := []string{node, filepath.Join(interop, shim.dir, "measure.mjs")}
+			file := filepath.Join(t.TempDir(), "r.json")
+			args := []string{"-json", file, "--", node, filepath.Join(interop, shim.dir, "measure.mjs")}
 			if shim.url != "" {
-				url := os.Getenv(shim.url)
-				if url == "" {
-					t.Fatalf("%s names no server", shim.url)
+				args = append(args, os.Getenv(shim.url))
+			}
+			faults := shim.url == "GATEHOUSE_POSTGRES_URL"
+			if faults {
+				args = append([]string{"-target", target(t, os.Getenv(shim.url))}, args...)
+			}
+			status, out := runShim(args...)
+			var r adaptertest.Report
+			if err := json.Unmarshal(read(t, file), &r); err != nil || status == wrong || !strings.Contains(out, "(profile authjs)") {
+				t.Errorf("status %d, %v: the run did not come to its end", status, err)
+			}
+			outcomes := map[adaptertest.Outcome]int{}
+			for _, x := range r.Results {
+				outcomes[x.Outcome]++
+				if faults && x.Clause.Group() == "FAULT" && x.Outcome == adaptertest.NotVerified && !slices.Contains(x.Needs, "Pooled") {
+					t.Errorf("%s is not verified behind the proxy: %s", x.Clause.ID, x.Reason)
 				}
-				program = append(program, url)
 			}
-			status, out := runShim(t, program...)
-			if status == wrong || !strings.Contains(out, "profile authjs") {
-				t.Errorf("status %d: the run did not come to its end", status)
-			}
-			t.Log(out)
+			t.Logf("%s%v", out, outcomes)
 		})
 	}
+}
+
+// target returns the address of a server, which a URL names.
+func target(t *testing.T, server string) string {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
+		t.Fatalf("the environment names no server: %q, %v", server, err)
+	}
+	return u.Host
 }
 
 // installed returns a program, which must be there in CI.
@@ -85,10 +109,9 @@ func install(t *testing.T, node, dir string) {
 	}
 }
 
-// runShim runs the command over a program.
-func runShim(t *testing.T, program ...string) (status int, out string) {
-	t.Helper()
+// runShim runs the quick form of the command with the profile of Auth.js.
+func runShim(args ...string) (status int, out string) {
 	var text strings.Builder
-	status = run(append([]string{"-quick", "-profile", "authjs", "--"}, program...), &text, &text)
+	status = run(append([]string{"-quick", "-profile", "authjs"}, args...), &text, &text)
 	return status, text.String()
 }

@@ -45,6 +45,11 @@ const head = generated + `# The clauses of the adapter contract
 - *Absent* is a nil record and a nil error. *Fails* is a non-nil error. A *pair* is provider and provider account id, or identifier and token.
 - An incident names public code, issues and commits in which the clause was broken. adapter-x of nextauthjs/next-auth is ` + "`packages/adapter-x`" + ` at commit a1a16a5a7780.
 - The advice on the page of a group is for SQL stores, for Redis, for MongoDB, and for stores with the same protocols. SQL has the syntax of Postgres, unless the text names another store.
+  MySQL has no RETURNING, and MariaDB has none for UPDATE: there the method is a transaction that locks the row, reads it and changes it ([Write an adapter](../docs/write-an-adapter.md)).
+- Another store needs one atomic step for each rule, too. DynamoDB: a write with a condition (attribute_not_exists creates, attribute_exists updates), DeleteItem with ReturnValues ALL_OLD to use up
+  a token, TransactWriteItems for records that belong together, such as a user and an item that holds the address; reads with ConsistentRead, and no lookup through a global index, which is late; TTL
+  deletes days late, so the item keeps the instant and the reader looks at it. An embedded store: one transaction for each method. Files: one lock around each method; write a new file, sync it and
+  rename it over the old one, and encode keys (base64url) before they are names of files.
 
 `
 
@@ -86,7 +91,7 @@ func groupHead(c adaptertest.Clause) string {
 type field struct{ name, sql, network, embedded string }
 
 var harnessFields = []field{
-	{"Second", "another `*sql.DB` on the same database", "another client of the same server and prefix", "a second open of the file; another handle on the same maps"},
+	{"Second", "another `*sql.DB` on the same database", "another client of the same server and prefix", "a second open of the file, or nil where the file has one opener at a time; another handle on the same maps"},
 	{"Close", "`db.Close()`", "`client.Close()`", "close the file, or mark the handle as closed"},
 	{"Reopen", "`New` on a new `*sql.DB`", "`New` on a new client", "open the file again; leave it nil and declare `Volatile` for maps"},
 	{"Namespace", "the option for the table prefix or schema", "the option for the key prefix or database", "the option for the bucket or the directory"},

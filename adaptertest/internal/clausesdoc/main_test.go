@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pages"
 )
 
 func TestPagesAreUpToDate(t *testing.T) {
@@ -26,6 +27,18 @@ func TestPagesAreUpToDate(t *testing.T) {
 	}
 	if len(there) != len(want)-1 {
 		t.Errorf("%d files in clauses, want one for each of %d groups", len(there), len(want)-1)
+	}
+}
+
+// TestLinksLeadToTheClause follows the address that a failure names to the heading in this repository.
+func TestLinksLeadToTheClause(t *testing.T) {
+	for _, c := range adaptertest.Clauses() {
+		path, ok := strings.CutPrefix(pages.Clause(c.ID, "v0.1.0"), pages.Repository+"adaptertest/v0.1.0/adaptertest/")
+		file, anchor, _ := strings.Cut(path, "#")
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file)))
+		if !ok || err != nil || !strings.Contains(strings.ToLower(string(text)), "\n## "+anchor+"\n") {
+			t.Errorf("%s: %s is not the address of a heading: %v", c.ID, pages.Clause(c.ID, "v0.1.0"), err)
+		}
 	}
 }
 

@@ -18,14 +18,11 @@ import (
 const (
 	// CallTime limits a call with an injected fault.
 	CallTime = 5 * time.Second
-	// Grace is how much longer than its deadline a call may take on a busy
-	// machine.
+	// Grace is how much longer than its deadline a call may take on a busy machine.
 	Grace = 3 * time.Second
-	// OpenTime is how long another adapter may wait for a transaction or lock
-	// that a failed call left open.
+	// OpenTime is how long another adapter may wait for a transaction or lock that a failed call left open.
 	OpenTime = 20 * time.Second
-	// AbandonTime is the time within which an adapter sends the request that ends
-	// a call whose caller has given up.
+	// AbandonTime is the time within which an adapter sends the request that ends a call whose caller has given up.
 	AbandonTime = 100 * time.Millisecond
 	// RecoveryTime limits the recovery from a lost connection.
 	RecoveryTime = 15 * time.Second
@@ -62,23 +59,20 @@ func Control(c *kit.Context) fault.Control {
 
 // Inject arms a fault that the clause needs.
 func Inject(c *kit.Context, control fault.Control, kind fault.Kind, step int) fault.Injection {
-	i, err := control.Inject(kind, step)
-	if errors.Is(err, errors.ErrUnsupported) {
-		c.NotVerified("%v", err)
-	}
+	i, err := TryInject(c, control, kind, step)
 	if err != nil {
-		c.Fatalf("Inject: %v", err)
+		c.NotVerified("%v", err)
 	}
 	return i
 }
 
-// TryInject arms a fault, if the control has faults of the kind.
-func TryInject(c *kit.Context, control fault.Control, kind fault.Kind, step int) (i fault.Injection, ok bool) {
+// TryInject arms a fault. An error says that the control has no faults of the kind.
+func TryInject(c *kit.Context, control fault.Control, kind fault.Kind, step int) (fault.Injection, error) {
 	i, err := control.Inject(kind, step)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		c.Fatalf("Inject: %v", err)
 	}
-	return i, err == nil
+	return i, err
 }
 
 // MustHit ends the clause as not verified if none of its faults struck.
@@ -102,33 +96,46 @@ func IsHit(i fault.Injection) bool {
 // connection breaks a moment before the fault reports it.
 func WillBeHit(i fault.Injection) bool { return Soon(i.Hit(), Grace) }
 
-// Mend heals the traffic and waits until calls of the adapter succeed again.
-// Few clauses judge that recovery.
+// Strike makes a call with a fault at one of its steps, and mends the traffic. It reports
+// whether the call came to the step.
+func Strike(c *kit.Context, control fault.Control, kind fault.Kind, step int, k kit.Call) (got any, hit bool, err error) {
+	i := Inject(c, control, kind, step)
+	got, err = Within(c, LimitWith(kind), k, c.Adapter)
+	hit = IsHit(i) || err != nil && WillBeHit(i)
+	i.Release()
+	Mend(c, control)
+	return got, hit, err
+}
+
+// Mend heals the traffic and waits until calls of the adapter succeed again. Few clauses judge that recovery.
 func Mend(c *kit.Context, control fault.Control) {
 	control.Heal()
-	look := func() error { return nil }
-	switch {
-	case c.Works("GetUser"):
-		id := c.ID()
-		look = func() error { _, err := c.Raw.GetUser(c.Ctx, id); return err }
-	case c.Works("UseVerificationToken"):
-		key := c.NewToken().Key()
-		look = func() error { _, err := c.Raw.UseVerificationToken(c.Ctx, key); return err }
-	case c.Works("GetSessionAndUser"):
-		token := c.NewSession("").SessionToken
-		look = func() error { _, err := c.Raw.GetSessionAndUser(c.Ctx, token); return err }
+	looks := c.Working([]kit.Call{kit.GetUser(c.ID()), kit.UseVerificationToken(c.NewToken().Key()),
+		kit.GetSessionAndUser(c.NewSession("").SessionToken)})
+	if len(looks) == 0 {
+		return
 	}
 	end := time.Now().Add(RecoveryTime)
-	for good := 0; good < 3; {
-		err := look()
+	Recovers(c, 3, func(int) error { _, err := looks[0].Do(c.Ctx, c.Raw); return err }, func(_ int, err error) {
+		if time.Now().After(end) {
+			c.Fatalf("%v after the fault every call still fails: %v", RecoveryTime, err)
+		}
+	})
+}
+
+// Recovers makes numbered calls until so many in a row succeed. failed judges the errors, of
+// which it gets the number too.
+func Recovers(c *kit.Context, inARow int, call func(n int) error, failed func(failures int, err error)) {
+	failures := 0
+	for good := 0; good < inARow; {
+		err := call(good)
 		if err == nil {
 			good++
 			continue
 		}
 		good = 0
-		if time.Now().After(end) {
-			c.Fatalf("%v after the fault every call still fails: %v", RecoveryTime, err)
-		}
+		failures++
+		failed(failures, err)
 		kit.Pause(c, time.Millisecond)
 	}
 }
@@ -165,73 +172,88 @@ func (x Case) String() string {
 // farStep is a step that no call reaches.
 const farStep = 1 << 20
 
-// KindsFor returns the kinds of fault that the call with the number turn, of so
-// many calls, meets: those of the wanted ones that the control has. In a run of
-// less than one round each call meets a share of them, and all calls together
-// meet each kind.
+// KindsFor returns the kinds of fault that the call with the number turn, of so many calls, meets: those of the
+// wanted ones that the control has. In a run of less than one round each call meets a share of them, and all calls
+// together meet each kind.
 func KindsFor(c *kit.Context, turn, calls int, control fault.Control, wanted []fault.Kind) []fault.Kind {
 	var have []fault.Kind
 	for i := range wanted {
-		kind := wanted[(turn+i)%len(wanted)]
-		in, ok := TryInject(c, control, kind, farStep)
-		if !ok {
-			continue
+		if kind := wanted[(turn+i)%len(wanted)]; Has(c, control, kind) {
+			have = append(have, kind)
 		}
-		in.Release()
-		have = append(have, kind)
 	}
 	share := max(c.Rounds(len(have)), (len(have)+calls-1)/calls)
 	return have[:min(len(have), share)]
 }
 
-// Each calls each method with a fault of each kind at each of the call's
-// steps, each write with a new fixture. It judges the outcome when the traffic
-// flows again.
+// Has reports whether the control has faults of the kind.
+func Has(c *kit.Context, control fault.Control, kind fault.Kind) bool {
+	i, err := TryInject(c, control, kind, farStep)
+	if err == nil {
+		i.Release()
+	}
+	return err == nil
+}
+
+// Faulty is a thing to call with a kind of fault.
+type Faulty[T any] struct {
+	What T
+	Kind fault.Kind
+}
+
+// FaultyOf returns each of the things with each of the kinds of fault that it meets, as
+// KindsFor says; kinds returns those that are wanted.
+func FaultyOf[T any](c *kit.Context, things []T, kinds func(T) []fault.Kind) (all []Faulty[T]) {
+	for turn, x := range things {
+		for _, kind := range KindsFor(c, turn, len(things), kit.Faults(c), kinds(x)) {
+			all = append(all, Faulty[T]{x, kind})
+		}
+	}
+	return all
+}
+
+// EachFaulty is kit.Each for such things. Their groups are the names and the kinds of fault.
+func EachFaulty[T any](c *kit.Context, cases []Faulty[T], name func(T) string, try func(thing T, kind fault.Kind)) {
+	groups := func(x Faulty[T]) []string { return []string{name(x.What), KindName(x.Kind)} }
+	kit.Each(c, cases, groups, func(x Faulty[T]) bool { try(x.What, x.Kind); return true })
+}
+
+// Each calls each method with a fault of each kind at each of the call's steps, each write with a new fixture. It
+// judges the outcome when the traffic flows again.
 func Each(c *kit.Context, kinds []fault.Kind, methods []string, judge func(x Case)) {
 	FaultsExcept(c, func(string, fault.Kind) bool { return false }, kinds, methods, judge)
 }
 
-// FaultsExcept is Each without the kinds of fault that a method need not
-// meet.
+// FaultsExcept is Each without the kinds of fault that a method need not meet.
 func FaultsExcept(c *kit.Context, skip func(method string, kind fault.Kind) bool, kinds []fault.Kind, methods []string, judge func(x Case)) {
 	control := Control(c)
 	defer control.Heal()
-	hits := 0
-	var cases []kit.FaultOf
-	for turn, method := range methods {
+	all := FaultyOf(c, methods, func(method string) []fault.Kind {
 		if !c.Works(method) {
-			continue
+			return nil
 		}
-		for _, kind := range KindsFor(c, turn, len(methods), control, kinds) {
-			if skip(method, kind) {
-				hits++
-				continue
-			}
-			cases = append(cases, kit.FaultOf{Method: method, Kind: kind})
-		}
-	}
+		return kinds
+	})
+	cases := slices.DeleteFunc(slices.Clone(all), func(x Faulty[string]) bool { return skip(x.What, x.Kind) })
+	hits := len(all) - len(cases)
 	var k *kit.Records
 	steps := map[string]int{} // of a call that succeeded
-	groups := func(x kit.FaultOf) []string { return []string{x.Method, KindName(x.Kind)} }
-	kit.Each(c, cases, groups, func(of kit.FaultOf) bool {
-		most, known := steps[of.Method]
+	groups := func(x Faulty[string]) []string { return []string{x.What, KindName(x.Kind)} }
+	kit.Each(c, cases, groups, func(of Faulty[string]) bool {
+		most, known := steps[of.What]
 		if !known {
 			most = kit.FaultSteps
 		}
 		var errs []kit.Failure
-		kit.InTurn(c, most, func(step int) (hit bool) {
-			if k == nil || !slices.Contains(Lookups, of.Method) {
+		kit.InTurn(c, most, func(step int) bool {
+			if k == nil || !slices.Contains(Lookups, of.What) {
 				k = kit.NewFixture(c, c.Observe(kit.Witness(c)))
 			}
-			m := k.CallOf(of.Method)
-			i := Inject(c, control, of.Kind, step)
-			result, err := Within(c, LimitWith(of.Kind), m, c.Adapter)
-			hit = IsHit(i) || err != nil && WillBeHit(i)
-			i.Release()
-			Mend(c, control)
+			m := k.CallOf(of.What)
+			result, hit, err := Strike(c, control, of.Kind, step, m)
 			if !hit {
 				if err == nil {
-					steps[of.Method] = step - 1
+					steps[of.What] = step - 1
 				}
 				return false
 			}
@@ -243,15 +265,14 @@ func FaultsExcept(c *kit.Context, skip func(method string, kind fault.Kind) bool
 			return true
 		})
 		if !c.Failed() {
-			c.Run.MetFault(of.Method, of.Kind, errs)
+			c.Run.MetFault(of.What, of.Kind, errs)
 		}
 		return len(errs) > 0
 	})
 	if c.Failed() {
 		return
 	}
-	applicable := slices.ContainsFunc(methods, c.Works)
-	if !applicable {
+	if !slices.ContainsFunc(methods, c.Works) {
 		c.NotApplicable("the adapter has none of %v", methods)
 	}
 	MustHit(c, hits)
@@ -263,58 +284,44 @@ func AdoptID(c *kit.Context, x *Case) {
 		return
 	}
 	k := x.Fixture
-	adopt := func(user *adapter.User, made func() kit.Call) {
-		if u, _ := c.Raw.GetUserByEmail(c.Ctx, user.Email); u != nil {
-			user.ID = u.ID
-			x.Call = made()
-		}
+	user, creates := map[string]*adapter.User{
+		"CreateUser": &k.New.User, "CreateUserWithAccount": &k.SignUp.User, "CreateUserWithPassword": &k.Entrant.User,
+	}[x.Call.Method]
+	if !creates {
+		return
 	}
-	switch x.Call.Method {
-	case "CreateUser":
-		adopt(&k.New.User, func() kit.Call { return kit.CreateUser(k.New.User) })
-	case "CreateUserWithAccount":
-		adopt(&k.SignUp.User, func() kit.Call { return k.SignUp.Call() })
-	case "CreateUserWithPassword":
-		adopt(&k.Entrant.User, func() kit.Call { return k.Entrant.WithPassword() })
+	if u, _ := c.Raw.GetUserByEmail(c.Ctx, user.Email); u != nil {
+		user.ID = u.ID
+		x.Call = k.CallOf(x.Call.Method)
 	}
 }
 
-// Looks is the largest number of attempts to read a store that changes during
-// the read.
+// Looks is the largest number of attempts to read a store that changes during the read.
 const Looks = 4
 
-// Effect compares the store with the states that the contract requires before
-// and after the call. It reports whether the call took effect, and the
-// differences if the store has neither state.
+// Effect compares the store with the states that the contract requires before and after the call. It reports whether
+// the call took effect, and the differences if the store has neither state.
 func Effect(c *kit.Context, x Case) (done bool, neither []string) {
-	_, done, neither = EffectOn(c, ModelOf(x.Fixture, c), x.Fixture.Keys(), x.Call)
-	return done, neither
-}
-
-// EffectOn is effect for a store in the state of the model. It also returns the
-// state after the call.
-func EffectOn(
-	c *kit.Context, m *model.Model, look kit.Keys, k kit.Call,
-) (next *model.Model, done bool, neither []string) {
-	next = m.Clone()
-	if _, err := k.Do(c.Ctx, next); err != nil {
+	m, look := ModelOf(x.Fixture, c), x.Fixture.Keys()
+	before := SnapshotOfModel(c, m, look)
+	if _, err := x.Call.Do(c.Ctx, m); err != nil {
 		c.Fatalf("the model fails: %v", err)
 	}
-	before, after := SnapshotOfModel(c, m, look), SnapshotOfModel(c, next, look)
+	after := SnapshotOfModel(c, m, look)
 	more := Looks
 	for end := time.Now().Add(c.Harness().Declarations.EventualReads); ; kit.Pause(c, time.Millisecond) {
 		got, err := kit.Snapshot(c.Ctx, c, kit.Witness(c), look)
 		if err != nil {
-			return next, false, []string{err.Error()}
+			return false, []string{err.Error()}
 		}
 		fromBefore, fromAfter := kit.Differences(c, got, before), kit.Differences(c, got, after)
 		switch {
 		case len(fromAfter) == 0:
-			return next, true, nil
+			return true, nil
 		case time.Now().Before(end):
 			continue
 		case len(fromBefore) == 0:
-			return next, false, nil
+			return false, nil
 		}
 		last := neither
 		neither = []string{
@@ -322,7 +329,7 @@ func EffectOn(
 			"against the state after: " + strings.Join(fromAfter, "; "),
 		}
 		if more--; more == 0 || slices.Equal(neither, last) {
-			return next, false, neither
+			return false, neither
 		}
 	}
 }
@@ -336,9 +343,8 @@ func SnapshotOfModel(c *kit.Context, m *model.Model, look kit.Keys) []kit.Lookup
 	return seen
 }
 
-// WholeOrNone reports a breach if the call took effect in part, or if it
-// succeeded and did not take effect. It returns whether the call took effect,
-// and whether there was no breach.
+// WholeOrNone reports a breach if the call took effect in part, or if it succeeded and did not take effect. It
+// returns whether the call took effect, and whether there was no breach.
 func WholeOrNone(c *kit.Context, x Case) (done, whole bool) {
 	done, neither := Effect(c, x)
 	if len(neither) > 0 {
@@ -352,8 +358,7 @@ func WholeOrNone(c *kit.Context, x Case) (done, whole bool) {
 	return done, true
 }
 
-// WritesFromElsewhere writes the records of a fixture through another adapter,
-// under a deadline.
+// WritesFromElsewhere writes the records of a fixture through another adapter, under a deadline.
 func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Records) error {
 	ctx, cancel := context.WithTimeout(c.Ctx, OpenTime)
 	defer cancel()
@@ -367,32 +372,24 @@ func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Records) erro
 		there[s.String()] = !kit.IsNilRecord(s.Record)
 	}
 	found := func(method string, arg any) bool { return there[fmt.Sprintf("%s(%s)", method, diff.Show(arg))] }
+	isNew := func(u adapter.User) bool { return !found("GetUserByEmail", u.Email) && !found("GetUser", u.ID) }
 	var writes []kit.Call
-	if found("GetUser", k.User.ID) {
-		writes = append(writes, kit.UpdateUser(kit.UserUpdate(c, k.User.ID, kit.UserFields)))
-		if !found("GetAccount", k.New.Account.Key()) {
-			writes = append(writes, kit.LinkAccount(k.New.Account))
-		}
-		if !found("GetSessionAndUser", k.New.Session.SessionToken) {
-			writes = append(writes, kit.CreateSession(k.New.Session))
-		}
-		if !found("GetAuthenticator", k.New.Authenticator.CredentialID) {
-			writes = append(writes, kit.CreateAuthenticator(k.New.Authenticator))
+	makes := func(possible bool, w kit.Call) {
+		if possible && c.Works(w.Method) {
+			writes = append(writes, w)
 		}
 	}
-	if found("GetSessionAndUser", k.Session.SessionToken) {
-		writes = append(writes, kit.UpdateSession(k.New.SessionUpdate))
-	}
-	if found("GetAuthenticator", k.Authenticator.CredentialID) {
-		writes = append(writes, kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+5))
-	}
-	if !found("GetUserByEmail", k.New.User.Email) && !found("GetUser", k.New.User.ID) {
-		writes = append(writes, kit.CreateUser(k.New.User))
-	}
-	if !found("GetUserByEmail", k.SignUp.User.Email) && !found("GetUser", k.SignUp.User.ID) {
-		writes = append(writes, k.SignUp.Call())
-	}
-	for _, w := range c.Working(writes) {
+	user := found("GetUser", k.User.ID)
+	makes(user, kit.UpdateUser(kit.UserUpdate(c, k.User.ID, kit.UserFields)))
+	makes(user && !found("GetAccount", k.New.Account.Key()), kit.LinkAccount(k.New.Account))
+	makes(user && !found("GetSessionAndUser", k.New.Session.SessionToken), kit.CreateSession(k.New.Session))
+	makes(user && !found("GetAuthenticator", k.New.Authenticator.CredentialID), kit.CreateAuthenticator(k.New.Authenticator))
+	makes(found("GetSessionAndUser", k.Session.SessionToken), kit.UpdateSession(k.New.SessionUpdate))
+	makes(found("GetAuthenticator", k.Authenticator.CredentialID),
+		kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+5))
+	makes(isNew(k.New.User), kit.CreateUser(k.New.User))
+	makes(isNew(k.SignUp.User), k.SignUp.Call())
+	for _, w := range writes {
 		_, err := w.Do(ctx, a)
 		late := errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) // the failed call took effect after the lookups: see CTX-07
 		if err != nil && !late {
@@ -404,12 +401,11 @@ func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Records) erro
 
 // KindName is the kind of fault in words.
 func KindName(k fault.Kind) string {
-	names := map[fault.Kind]string{
+	return map[fault.Kind]string{
 		fault.FailRequest: "a failed request", fault.LoseReply: "a lost reply", fault.HoldReply: "a held reply", fault.Stall: "a stalled store",
 		fault.CutReply: "a reply cut short", fault.Cut: "cut connections", fault.Down: "a store that is down", fault.HalfClose: "a half-closed connection",
 		fault.Delay: "a slow store",
-	}
-	return names[k]
+	}[k]
 }
 
 // Bounded makes a call with its own deadline.
@@ -450,12 +446,10 @@ func Holding(hold fault.Injection, call func(), meanwhile func(done <-chan struc
 
 // Soon reports whether something is done within the time.
 func Soon(done <-chan struct{}, limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-done:
 		return true
-	case <-timer.C:
+	case <-time.After(limit):
 		return false
 	}
 }
@@ -463,24 +457,18 @@ func Soon(done <-chan struct{}, limit time.Duration) bool {
 // OfKind is the group of a case that is a kind of fault.
 func OfKind(kind fault.Kind) []string { return []string{KindName(kind)} }
 
-// ListFails injects faults into a call that lists records: the call must fail
-// or return the complete list.
+// ListFails injects faults into a call that lists records: the call must fail or return the complete list.
 func ListFails(c *kit.Context, list kit.Call, want any) {
 	control := Control(c)
 	defer control.Heal()
 	hits := 0
 	kit.Each(c, BreakingFaults, OfKind, func(kind fault.Kind) bool {
 		before := hits
-		kit.InTurn(c, kit.FaultSteps, func(step int) (hit bool) {
-			i, ok := TryInject(c, control, kind, step)
-			if !ok {
+		kit.InTurn(c, kit.FaultSteps, func(step int) bool {
+			if !Has(c, control, kind) {
 				return false
 			}
-			got, err := Bounded(c, LimitWith(kind),
-				func(c *kit.Context) (any, error) { return list.Do(c.Ctx, c.Adapter) })
-			hit = IsHit(i) || err != nil && WillBeHit(i)
-			i.Release()
-			Mend(c, control)
+			got, hit, err := Strike(c, control, kind, step, list)
 			if err == nil {
 				c.Same(fmt.Sprintf("%s with %s at step %d", list.Method, KindName(kind), step), got, want)
 			}
@@ -501,24 +489,55 @@ var NeedsFaults = []kit.Ability{kit.AbilityFaults}
 func ModelOf(k *kit.Records, c *kit.Context) *model.Model {
 	m := model.New()
 	m.Tokens[k.Token.Key()] = k.Token
-	if !c.Works("CreateUser") {
-		return m
-	}
-	m.Users[k.User.ID] = k.User
-	if c.Works("LinkAccount") {
-		m.Accounts[k.Account.Key()] = k.Account
-	}
-	if c.Works("CreateSession") {
-		m.Sessions[k.Session.SessionToken] = k.Session
-	}
-	if c.Works("CreateAuthenticator") {
-		m.Authenticators[k.Authenticator.CredentialID] = k.Authenticator
-	}
-	if kit.Connects(c) {
-		m.Accounts[k.Passkey.Key()] = k.Passkey
-	}
-	if c.Works("SetPassword") {
-		m.Passwords[k.User.ID] = k.Password
-	}
+	put(m.Users, c.Works("CreateUser"), k.User.ID, k.User)
+	put(m.Accounts, c.Works("LinkAccount"), k.Account.Key(), k.Account)
+	put(m.Sessions, c.Works("CreateSession"), k.Session.SessionToken, k.Session)
+	put(m.Authenticators, c.Works("CreateAuthenticator"), k.Authenticator.CredentialID, k.Authenticator)
+	put(m.Accounts, kit.Connects(c), k.Passkey.Key(), k.Passkey)
+	put(m.Passwords, c.Works("SetPassword"), k.User.ID, k.Password)
 	return m
+}
+
+// put adds a record if it is stored.
+func put[K comparable, R any](records map[K]R, stored bool, key K, record R) {
+	if stored {
+		records[key] = record
+	}
+}
+
+// Failing calls every lookup and every write while the store fails, once in a run, and passes the errors to judge.
+func Failing(c *kit.Context, judge func(what string, err error)) {
+	if c.Run.Failed == nil {
+		c.Run.Failed = FailedCalls(c)
+	}
+	for _, f := range c.Run.Failed {
+		judge(f.What, f.Err)
+	}
+}
+
+// FailedCalls calls every lookup and every write while the store fails.
+func FailedCalls(c *kit.Context) []kit.Failure {
+	failed := []kit.Failure{}
+	control := kit.Faults(c)
+	b := kit.Residents(c, 1)[0]
+	reads, writes := kit.Lookups(c), kit.Writes(c)
+	turn := 0
+	one := func(k kit.Call) {
+		turn++
+		for _, kind := range KindsFor(c, turn, len(reads)+len(writes), control, []fault.Kind{fault.FailRequest, fault.Down}) {
+			if _, hit, err := Strike(c, control, kind, 1, k); hit && err != nil {
+				failed = append(failed, kit.Failure{What: k.Method + " of a store that fails", Err: err})
+			}
+		}
+	}
+	for _, k := range reads {
+		if key, ok := b.Key(k); ok {
+			one(k.With(c, key))
+		}
+	}
+	for _, w := range writes {
+		change, _ := w.Prepare(c)
+		one(change)
+	}
+	return failed
 }

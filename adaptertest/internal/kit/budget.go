@@ -50,10 +50,9 @@ func (b *Budget) Enough() bool {
 	return time.Now().After(b.enoughAt)
 }
 
-// Each calls try with the cases, in an order that the seed of the run decides,
-// until the clause fails. try reports false if there was no such case. When there is
-// enough, each leaves out all but the first case and those of a group that it has not
-// met yet, and in a brief run those too.
+// Each calls try with the cases, in an order that the seed of the run decides, until the clause fails. try reports
+// false if there was no such case. When there is enough, each leaves out all but the first case and those of a group
+// that it has not met yet, and in a brief run those too.
 func Each[T any](c *Context, cases []T, groups func(T) []string, try func(T) bool) {
 	met := map[string]bool{}
 	tried := 0
@@ -76,8 +75,7 @@ func Each[T any](c *Context, cases []T, groups func(T) []string, try func(T) boo
 	}
 }
 
-// Some yields the values. In a brief run they come in random order, and only one
-// of them when there is enough.
+// Some yields the values. In a brief run they come in random order, and only one of them when there is enough.
 func Some[T any](b *Budget, values []T) iter.Seq[T] {
 	if !b.Brief {
 		return slices.Values(values)
@@ -95,8 +93,7 @@ func Some[T any](b *Budget, values []T) iter.Seq[T] {
 	}
 }
 
-// Every returns every so many of the values, from the one with the number turn: another
-// share of them each turn.
+// Every returns every so many of the values, from the one with the number turn: another share of them each turn.
 func Every[T any](stride int, values []T, turn int) []T {
 	var chosen []T
 	stride = max(1, min(stride, len(values)))
@@ -119,8 +116,7 @@ func InTurn(c *Context, most int, try func(step int) (came bool)) {
 	}
 }
 
-// caseTime limits the enumerations of cases of a clause in a hurried run, for each of its
-// rounds.
+// caseTime limits the enumerations of cases of a clause in a hurried run, for each of its rounds.
 const caseTime = 500 * time.Millisecond
 
 // fewAtOnce is the largest number of calls at once in a brief run: each needs a connection of its own,
@@ -135,10 +131,9 @@ const (
 	SweepSteps = 4  // of a clean-up or a read, at which an answer is held
 )
 
-// The limits of a race at the barrier, for each round of the run: at least
-// raceMinimum repetitions, raceOverlaps of them with two calls that overlap, and
-// raceTime; at most raceLimit, or half of it in a hurried run, unless that is less than
-// raceFewest repetitions.
+// The limits of a race at the barrier, for each round of the run: at least raceMinimum repetitions, raceOverlaps of
+// them with two calls that overlap, and raceTime; at most raceLimit, or half of it in a hurried run, unless that is
+// less than raceFewest repetitions.
 const (
 	RaceMinimum  = 200
 	RaceOverlaps = 500
@@ -168,22 +163,20 @@ const (
 	ShrinkTime = 2 * time.Second
 	// FewestSequences is the number of sequences that are tried even on a slow machine.
 	FewestSequences = 5
-	// FewestShrinks is the number of shorter sequences that are tried.
+	// FewestShrinks is the number of shorter sequences that are tried even on a slow machine; in the quick form a tenth.
 	FewestShrinks = 500
 )
 
-// The limits of the pairs of calls, for each round of the run: the time at the barrier and
-// the time step by step, twice as long while some pairs have not been made, and the fewest
-// pairs of each. Step by step, a run that is not hurried makes all related pairs, whatever
-// the time.
+// The limits of the pairs of calls, for each round of the run: the time at the barrier and the time step by step,
+// twice as long while some pairs have not been made, and the fewest pairs of each. Step by step, a run that is not
+// hurried makes all related pairs, whatever the time.
 const (
 	OrdersTime   = time.Second
 	HurriedTime  = 200 * time.Millisecond
 	FewestOrders = 10
 )
 
-// In a run of one round all writes are made in turn for turnsTime, and at least fewestTurns
-// times.
+// In a run of one round all writes are made in turn for turnsTime, and at least fewestTurns times.
 const (
 	TurnsTime   = 4 * time.Second
 	FewestTurns = 4
@@ -201,11 +194,9 @@ const (
 const (
 	// ListedRecords is the number of records, every other one of which comes and goes.
 	ListedRecords = 160
-	// ListedTogether is the number of records that are removed before they are stored
-	// again.
+	// ListedTogether is the number of records that are removed before they are stored again.
 	ListedTogether = 16
-	// ListsBeside is the number of lists that are read beside changes: two changes or more
-	// since the list before.
+	// ListsBeside is the number of lists that are read beside changes: two changes or more since the list before.
 	ListsBeside = 60
 	// FewestBeside is that number in the quick form or on a busy machine.
 	FewestBeside = 12
@@ -235,12 +226,10 @@ const (
 // ManyRecords is more than the page sizes of stores and drivers.
 const ManyRecords = 1050
 
-// volumeWorkers is the number of goroutines that populate a store if that is
-// faster.
+// volumeWorkers is the number of goroutines that populate a store if that is faster.
 const volumeWorkers = 8
 
-// Several is the number of calls that are made at once, so that a pool opens several
-// connections.
+// Several is the number of calls that are made at once, so that a pool opens several connections.
 const Several = 8
 
 // OverConnections is how often the calls over several connections at once are repeated.

@@ -3,20 +3,17 @@ package kit
 // Check is the executable form of a clause.
 type Check struct {
 	ID string
-	// Words follow the ID in the name of the subtest, for example
-	// wrong-token-keeps-pending.
+	// Words follow the ID in the name of the subtest, for example wrong-token-keeps-pending.
 	Words string
 	// Needs are the abilities without which the clause can't be verified.
 	Needs []Ability
-	// Requires are the methods without which the clause does not apply to an
-	// adapter. Of the other methods a clause uses those that work; other lookups
-	// replace a missing lookup, see standins.go.
+	// Requires are the methods without which the clause does not apply to an adapter. Of the other methods a clause uses
+	// those that work; other lookups replace a missing lookup, see standins.go.
 	Requires []string
 	// Races says that the outcome depends on the timing of concurrent calls or on a
 	// random search, so that an adapter that breaks the clause may pass by luck.
 	Races bool
-	// Measures says that the check compares times, so that an adapter that breaks the
-	// clause may pass by luck.
+	// Measures says that the check compares times, so that an adapter that breaks the clause may pass by luck.
 	Measures bool
 	// Alone says that the check measures time, judges the whole run or process, or
 	// needs stores that New opens one after the other.
@@ -27,8 +24,7 @@ type Check struct {
 // Name is the name of the subtest.
 func (k Check) Name() string { return k.ID + "-" + k.Words }
 
-// Outcome is the outcome of a check, before waivers and the level of the clause are
-// considered.
+// Outcome is the outcome of a check, before waivers and the level of the clause are considered.
 type Outcome string
 
 // The outcomes.
@@ -46,6 +42,9 @@ const (
 
 // StaleWaiver is the reason of a failure when a waived clause passes.
 const StaleWaiver = "stale waiver"
+
+// Hangs is the reason of the failure that says which call hangs. The run fails, whatever the clause.
+const Hangs = "a call hangs"
 
 // Finding is what a check found.
 type Finding struct {

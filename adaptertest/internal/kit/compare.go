@@ -4,11 +4,10 @@ import (
 	"reflect"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Same compares a record with the wanted one and reports a difference as a
-// breach.
+// Same compares a record or a list with the wanted one and reports a difference as a breach. Lists are compared as
+// multisets, and nil is an empty list.
 func (c *Context) Same(what string, got, want any) bool {
 	if d := c.Unlike(got, want); d != "" {
 		c.Errorf("%s: %s", what, d)
@@ -36,8 +35,7 @@ func IsNilRecord(record any) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// IsNothing reports whether a call found nothing: no record, an empty list, or no
-// record that it could delete.
+// IsNothing reports whether a call found nothing: no record, an empty list, or no record that it could delete.
 func IsNothing(result any) bool {
 	v := reflect.ValueOf(result)
 	return IsNilRecord(result) || v.Kind() == reflect.Slice && v.Len() == 0 || v.Kind() == reflect.Int64 && v.Int() == 0
@@ -52,27 +50,6 @@ func (c *Context) Fails(what string, record any, err error) bool {
 	return true
 }
 
-// SameAuthenticators compares lists as multisets.
-func (c *Context) SameAuthenticators(what string, got, want []adapter.Authenticator) {
-	if len(got) != len(want) {
-		c.Errorf("%s: got %d authenticators, want %d", what, len(got), len(want))
-	}
-	rest := append([]adapter.Authenticator(nil), got...)
-next:
-	for _, w := range want {
-		for i, g := range rest {
-			if c.Unlike(g, w) == "" {
-				rest = append(rest[:i], rest[i+1:]...)
-				continue next
-			}
-		}
-		c.Errorf("%s: %s is missing or changed", what, diff.Show(w))
-	}
-	for _, g := range rest {
-		c.Errorf("%s: %s is not expected", what, diff.Show(g))
-	}
-}
-
 // Sees compares what a lookup finds with the wanted record or list, if the adapter has the
 // lookup. Without a wanted record the lookup must find nothing.
 func Sees(c *Context, what string, lookup Call, want any) {
@@ -82,18 +59,8 @@ func Sees(c *Context, what string, lookup Call, want any) {
 	if got := Of[any](c, lookup); want == nil {
 		c.Absent(what, got, nil)
 	} else {
-		isAs(c, what, got, want)
+		c.Same(what, got, want)
 	}
-}
-
-// isAs compares a record, or a list as a multiset.
-func isAs(c *Context, what string, got, want any) {
-	if list, ok := want.([]adapter.Authenticator); ok {
-		listed, _ := got.([]adapter.Authenticator)
-		c.SameAuthenticators(what, listed, list)
-		return
-	}
-	c.Same(what, got, want)
 }
 
 // FindsNothing reports a breach unless the call succeeds and finds no record.
@@ -103,7 +70,7 @@ func FindsNothing(c *Context, what string, call Call) {
 }
 
 // IsRefused reports a breach unless the call fails.
-func IsRefused(c *Context, what string, call Call) {
+func IsRefused(c *Context, what string, call Call) bool {
 	got, err := call.Do(c.Ctx, c.Adapter)
-	c.Fails(what, got, err)
+	return c.Fails(what, got, err)
 }

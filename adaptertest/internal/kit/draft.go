@@ -7,8 +7,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Draft is a record of each kind that is not stored yet, or a record of one kind, and
-// changes of stored records.
+// Draft is a record of each kind that is not stored yet, or a record of one kind, and changes of stored records.
 type Draft struct {
 	Kind          Kind // of a draft of one record
 	User          adapter.User
@@ -30,8 +29,7 @@ type RecordKind struct {
 	Create, Read string
 }
 
-// RecordKinds are the five kinds of record. A record of each can be created in
-// this order.
+// RecordKinds are the five kinds of record. A record of each can be created in this order.
 var RecordKinds = []RecordKind{
 	{UserRecord, "CreateUser", "GetUser"},
 	{AccountRecord, "LinkAccount", "GetAccount"},
@@ -47,11 +45,16 @@ func KindOf(kind Kind) RecordKind {
 
 // NewDraft returns a record of the kind, of the user if the kind has an owner.
 func NewDraft(c *Context, kind Kind, owner string) *Draft {
-	d := &Draft{Kind: kind}
-	switch kind {
+	d := &Draft{}
+	d.fill(c, kind, owner)
+	return d
+}
+
+// fill makes the draft one of a record of the kind. Its other records stay.
+func (d *Draft) fill(c *Context, kind Kind, owner string) {
+	switch d.Kind = kind; kind {
 	case UserRecord:
-		d.User = c.NewUser()
-		d.User.ID = c.ID()
+		d.User = UserWithID(c)
 	case AccountRecord:
 		d.Account = c.NewAccount(owner)
 	case SessionRecord:
@@ -61,11 +64,9 @@ func NewDraft(c *Context, kind Kind, owner string) *Draft {
 	case AuthenticatorRecord:
 		d.Authenticator = c.NewAuthenticator(owner)
 	}
-	return d
 }
 
-// NewSignUp returns a user with an ID, and an account and an authenticator
-// that are connected and have no owner yet.
+// NewSignUp returns a user with an ID, and an account and an authenticator that are connected and have no owner yet.
 func NewSignUp(c *Context) Draft {
 	d := *NewDraft(c, UserRecord, "")
 	d.Account = c.NewAccount("")
@@ -126,19 +127,12 @@ func (d *Draft) Found() any {
 // Look reads the record by its key and returns it, as Value does, or nil. An identifier may
 // come back in another case, if that is declared.
 func (d *Draft) Look(c *Context, a adapter.Adapter) (any, error) {
-	got, err := d.Read().Do(c.Ctx, a)
+	got, err := d.Read().find(c, a)
 	switch r := got.(type) {
 	case *adapter.SessionAndUser:
-		if r != nil {
-			return &r.Session, err
-		}
+		return &r.Session, err
 	case *adapter.VerificationToken:
-		if r != nil {
-			r.Identifier = AddressAs(c, r.Identifier, d.Token.Identifier)
-		}
-	}
-	if IsNilRecord(got) {
-		return nil, err
+		r.Identifier = AddressAs(c, r.Identifier, d.Token.Identifier)
 	}
 	return got, err
 }
@@ -185,13 +179,9 @@ func (d *Draft) Expire(at time.Time) { d.Session.Expires, d.Token.Expires = at, 
 
 // Store creates the record through an adapter. A failure ends the clause.
 func (d *Draft) Store(c *Context, a adapter.Adapter) {
-	create := d.Create()
-	result, err := create.Do(c.Ctx, a)
-	if err != nil {
-		c.Fatalf("%s: %v", create.Method, err)
-	}
+	result := Done(c, a, d.Create())
 	if IsNilRecord(result) && d.Kind != VerificationTokenRecord {
-		c.Fatalf("%s: returned no record", create.Method)
+		c.Fatalf("%s: returned no record", d.Create().Method)
 	}
 	if u, ok := result.(*adapter.User); ok {
 		d.User.ID = u.ID // the adapter may assign IDs
@@ -211,17 +201,15 @@ func StoredDraft(c *Context, kind Kind) *Draft {
 	return d
 }
 
-// Keys returns the keys of the records that a sign-up stores.
+// Keys returns the keys of the records, except verification tokens.
 func (d *Draft) Keys() Keys {
 	look := Keys{Emails: []string{d.User.Email}}
-	if d.User.ID != "" {
-		look.Users = []string{d.User.ID}
-	}
-	if d.Account.Provider != "" && d.Account.ProviderAccountID != "" {
-		look.Accounts = []adapter.AccountKey{d.Account.Key()}
-	}
-	if d.Authenticator.CredentialID != "" {
-		look.Credentials = []string{d.Authenticator.CredentialID}
+	for _, kind := range RecordKinds {
+		x := *d
+		x.Kind = kind.Kind
+		if name := x.Name(); name.Key != "" || name.Account.Provider != "" && name.Account.ProviderAccountID != "" {
+			look.Add(name)
+		}
 	}
 	return look
 }

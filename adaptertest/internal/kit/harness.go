@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -11,8 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Harness is what clauses use of the harness of package adaptertest, whose comments explain
-// the fields.
+// Harness is what clauses use of the harness of package adaptertest, whose comments explain the fields.
 type Harness struct {
 	New           func(t testing.TB) adapter.Adapter
 	SharedStore   bool
@@ -62,19 +62,46 @@ type Declarations struct {
 	NoSite         map[string]string
 }
 
+// Foreign is that of package adaptertest.
+type Foreign struct {
+	Name    string
+	Open    func(t testing.TB) (adapter.Adapter, error)
+	User    adapter.User
+	Account adapter.AccountKey
+	Session adapter.Session
+}
+
+// Reduced is that of package adaptertest.
+type Reduced struct {
+	Right   string
+	Open    func(t testing.TB) adapter.Adapter
+	Prepare func(ctx context.Context, a adapter.Adapter) error
+	Witness func(t testing.TB) adapter.Adapter
+}
+
 // OptionalFields are those that a store may lack.
 var OptionalFields = []string{"Account.AuthorizationDetails", "Authenticator.Name", "Authenticator.Created", "Authenticator.LastUsed"}
 
 // Keeps reports whether the store has room for a field of OptionalFields.
 func (d *Declarations) Keeps(field string) bool { return !slices.Contains(d.Lacks, field) }
 
-// keeping returns the value of an optional field, or the zero value if the store lacks
-// the field.
+// keeping returns the value of an optional field, or the zero value if the store lacks the field.
 func keeping[T any](c *Context, field string, value T) (kept T) {
 	if c.Harness().Declarations.Keeps(field) {
 		kept = value
 	}
 	return kept
+}
+
+// Remote is an adapter in another program.
+type Remote interface {
+	// Unverifiable says why the clause can't be verified through the program, or returns "".
+	Unverifiable(clause string) string
+	// Fault says what went wrong with the program since the adapter was opened, or
+	// returns "". It is no breach of the adapter.
+	Fault() string
+	// Tasks returns how many tasks the handle and its calls have started that have not ended. The handle may be closed.
+	Tasks(ctx context.Context) (int, error)
 }
 
 // Kind is a kind of record.
@@ -136,17 +163,9 @@ func (h *Harness) has(a Ability) bool {
 }
 
 // Timeout returns the time-out of a clause.
-func (h *Harness) Timeout() time.Duration {
-	if h.ClauseTimeout == 0 {
-		return time.Minute
-	}
-	return h.ClauseTimeout
-}
+func (h *Harness) Timeout() time.Duration { return cmp.Or(h.ClauseTimeout, time.Minute) }
 
 // Precision returns the declared precision of instants.
 func (h *Harness) Precision() time.Duration {
-	if h.Declarations.Precision > 0 {
-		return h.Declarations.Precision
-	}
-	return time.Millisecond
+	return cmp.Or(h.Declarations.Precision, time.Millisecond)
 }

@@ -2,9 +2,13 @@ package kit
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -15,15 +19,13 @@ type Method struct {
 	Rules string
 	// Kind is the kind of record that it is about.
 	Kind Kind
-	// Creator is the method that creates the record which the method works on,
-	// if CreateUser alone is not enough.
+	// Creator is the method that creates the record which the method works on, if CreateUser alone is not enough.
 	Creator string
 	// Write says that a snapshot shows the change that the method makes.
 	Write bool
-	// Parts are the parts of the key by which it finds a record, by their names in
-	// (*UninvolvedUser).Values, and none if it finds none. All these keys come from the
-	// network in the end. INPUT calls each with malformed keys, ERR and LIFE with a store
-	// that fails.
+	// Parts are the parts of the key by which it finds a record, by their names in (*UninvolvedUser).Values, and none if
+	// it finds none. All these keys come from the network in the end. INPUT calls each with malformed keys, ERR and LIFE
+	// with a store that fails.
 	Parts []string
 	// Unknown is what it must return for an unknown key.
 	Unknown answer
@@ -34,8 +36,61 @@ type Method struct {
 // signature is what the interfaces say of a method.
 type signature struct {
 	name       string
-	capability string // the optional interface that it belongs to
-	call       func(ctx context.Context, a adapter.Adapter, args []any) (any, error)
+	capability string                     // the optional interface that it belongs to
+	has        func(adapter.Adapter) bool // reports whether an adapter has that interface
+	call       caller
+}
+
+// signatures are the methods of the contract, in its order.
+var signatures []signature
+
+// caller makes a call of a method with the arguments, in the order of its parameters.
+type caller func(ctx context.Context, a adapter.Adapter, args []any) (any, error)
+
+// declare adds a method of the interface I to the signatures.
+func declare[I any](name string, call caller) {
+	s := signature{name: name, has: hasCapability[I], call: call}
+	if of := reflect.TypeFor[I](); of != reflect.TypeFor[adapter.Adapter]() {
+		s.capability = of.Name()
+	}
+	signatures = append(signatures, s)
+}
+
+// one to four declare a method of the interface I with so many parameters, and return what prepares a call of it.
+func one[I, A, R any](name string, method func(I, context.Context, A) (R, error)) func(A) Call {
+	declare[I](name, func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
+		return method(as[I](a), ctx, x[0].(A))
+	})
+	return func(a A) Call { return newCall(name, a) }
+}
+
+func two[I, A, B, R any](name string, method func(I, context.Context, A, B) (R, error)) func(A, B) Call {
+	declare[I](name, func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
+		return method(as[I](a), ctx, x[0].(A), x[1].(B))
+	})
+	return func(a A, b B) Call { return newCall(name, a, b) }
+}
+
+func three[I, A, B, C, R any](name string, method func(I, context.Context, A, B, C) (R, error)) func(A, B, C) Call {
+	declare[I](name, func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
+		return method(as[I](a), ctx, x[0].(A), x[1].(B), x[2].(C))
+	})
+	return func(a A, b B, c C) Call { return newCall(name, a, b, c) }
+}
+
+func four[I, A, B, C, D, R any](name string, method func(I, context.Context, A, B, C, D) (R, error)) func(A, B, C, D) Call {
+	declare[I](name, func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
+		return method(as[I](a), ctx, x[0].(A), x[1].(B), x[2].(C), x[3].(D))
+	})
+	return func(a A, b B, c C, d D) Call { return newCall(name, a, b, c, d) }
+}
+
+// as returns the adapter itself if I is adapter.Adapter, and else its optional interface I.
+func as[I any](a adapter.Adapter) I {
+	if own, ok := any(&a).(*I); ok {
+		return *own
+	}
+	return Optional[I](a)
 }
 
 // methods are the 19 methods of an adapter, and those of the optional interfaces.
@@ -128,35 +183,25 @@ func hasCapability[T any](a adapter.Adapter) bool {
 
 // MethodNamed returns the method of the contract with the name.
 func MethodNamed(name string) (Method, bool) {
-	i := slices.IndexFunc(methods, func(m Method) bool { return m.Name == name })
-	if i < 0 {
-		return Method{}, false
-	}
-	return methods[i], true
+	return Find(methods, func(m Method) bool { return m.Name == name })
 }
 
 // MethodsThat returns the names of the methods that keep accepts.
 func MethodsThat(keep func(Method) bool) []string {
 	var names []string
-	for _, m := range methods {
-		if keep(m) {
-			names = append(names, m.Name)
-		}
+	for _, m := range Keep(methods, keep) {
+		names = append(names, m.Name)
 	}
 	return names
 }
 
-// MissingMethods returns the methods that the adapter lacks: those of the 19,
-// and those of the optional interfaces. If the adapter says that one method of
-// an optional interface is missing, the whole interface is missing.
+// MissingMethods returns the methods that the adapter lacks: those of the 19, and those of the optional interfaces.
+// If the adapter says that one method of an optional interface is missing, the whole interface is missing.
 func MissingMethods(a adapter.Adapter) (required, optional []string) {
 	declared := adapter.Missing(a)
 	lacks := map[string]bool{}
-	for name, has := range capabilities {
-		lacks[name] = !has(a)
-	}
 	for _, s := range signatures {
-		if s.capability != "" && slices.Contains(declared, s.name) {
+		if s.capability != "" && (!s.has(a) || slices.Contains(declared, s.name)) {
 			lacks[s.capability] = true
 		}
 	}
@@ -172,9 +217,8 @@ func MissingMethods(a adapter.Adapter) (required, optional []string) {
 	return required, optional
 }
 
-// Optional returns the optional interface T of an adapter. The clause has
-// checked that the adapter under test has it. If another handle lacks it, the
-// harness is wrong.
+// Optional returns the optional interface T of an adapter. The clause has checked that the adapter under test has it.
+// If another handle lacks it, the harness is wrong.
 func Optional[T any](a adapter.Adapter) T {
 	t, ok := adapter.Capability[T](a)
 	if !ok {
@@ -189,8 +233,7 @@ func (c *Context) Stores(kind Kind) bool {
 	return c.Works(k.Create) && c.Works(k.Read)
 }
 
-// Works reports whether the adapter has the method, and the methods that
-// create the records it works on.
+// Works reports whether the adapter has the method, and the methods that create the records it works on.
 func (c *Context) Works(name string) bool {
 	m, ok := MethodNamed(name)
 	if !ok || c.Lacks(name) || m.Kind != VerificationTokenRecord && c.Lacks("CreateUser") {
@@ -206,5 +249,104 @@ func (c *Context) Working(calls []Call) []Call {
 
 // Having returns those of the methods that the adapter can be called with.
 func (c *Context) Having(methods []string) []string {
-	return slices.DeleteFunc(slices.Clone(methods), func(method string) bool { return !c.Works(method) })
+	return Keep(methods, c.Works)
+}
+
+// answer is the result of a method for an unknown key.
+type answer int
+
+const (
+	absent  answer = iota // no record and no error
+	Refusal               // an error, because the method can't return an absent record
+	either                // no record; an error breaks a SHOULD of another clause
+)
+
+// With returns a call with the key.
+func (m Method) With(c *Context, key []string) Call {
+	args := anyOf(key)
+	if m.args != nil {
+		args = m.args(c, key)
+	}
+	return newCall(m.Name, args...)
+}
+
+// Call makes the call with the key. A result without a record is nil.
+func (m Method) Call(c *Context, a adapter.Adapter, key []string) (any, error) {
+	return m.With(c, key).find(c, a)
+}
+
+// Lookup reports whether the method only reads a record or uses it up.
+func (m Method) Lookup() bool { return IsLookup(m.Name) || m.Name == "UseVerificationToken" }
+
+// IsLookup reports whether the method only reads.
+func IsLookup(method string) bool {
+	return strings.HasPrefix(method, "Get") || strings.HasPrefix(method, "List")
+}
+
+// KeyedMethods returns the methods that take a key: lookups, then those of optional interfaces, then the others.
+func KeyedMethods() []Method {
+	keyed := Keep(methods, func(m Method) bool { return m.Parts != nil })
+	return slices.Concat(Keep(keyed, Method.Lookup),
+		Keep(keyed, func(m Method) bool { return m.Optional() && !m.Lookup() }),
+		Keep(keyed, func(m Method) bool { return !m.Optional() && !m.Lookup() }))
+}
+
+// UnknownKey returns a key of the method that no record has.
+func (m Method) UnknownKey(c *Context) []string {
+	key := make([]string, len(m.Parts))
+	for i, part := range m.Parts {
+		if key[i] = c.Unique(part); part == "user id" {
+			key[i] = c.ID()
+		}
+	}
+	return key
+}
+
+// MethodsWithKey returns the methods that the adapter has; the clause does not apply if there is none.
+func MethodsWithKey(c *Context) []Method {
+	return Applicable(c, KeyedMethods(), func(m Method) bool { return c.Works(m.Name) }, "the adapter has no method that takes a key")
+}
+
+// Applicable returns those that keep accepts. The clause does not apply, for the reason, if there is none.
+func Applicable[T any](c *Context, all []T, keep func(T) bool, reason string) []T {
+	have := Keep(all, keep)
+	if len(have) == 0 {
+		c.NotApplicable("%s", reason)
+	}
+	return have
+}
+
+// Lookups returns the keyed methods that only read a record or use it up.
+func Lookups(c *Context) []Method {
+	return slices.DeleteFunc(MethodsWithKey(c), func(m Method) bool { return !m.Lookup() })
+}
+
+// Misses reports a breach unless the method treats the key as unknown.
+func Misses(c *Context, k Method, key []string) {
+	got, err := k.Call(c, c.Adapter, key)
+	what := fmt.Sprintf("%s(%s)", k.Name, ShowKey(key))
+	switch {
+	case k.Unknown == Refusal:
+		c.Fails(what, got, err)
+	case k.Unknown == either && err != nil && got == nil:
+	default:
+		c.Absent(what, got, err)
+	}
+}
+
+// With returns key with part i replaced.
+func With(key []string, i int, s string) []string {
+	key = slices.Clone(key)
+	key[i] = s
+	return key
+}
+
+func ShowKey(key []string) string { return diff.Show(anyOf(key)...) }
+
+func anyOf(key []string) []any {
+	values := make([]any, len(key))
+	for i, k := range key {
+		values[i] = k
+	}
+	return values
 }

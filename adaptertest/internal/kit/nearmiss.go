@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// NearMiss is a key that a careless comparison treats as equal to another
-// key.
+// NearMiss is a key that a careless comparison treats as equal to another key.
 type NearMiss struct {
 	Name, Value string
 }
@@ -32,8 +31,7 @@ func OtherCases(key string) []NearMiss {
 	})
 }
 
-// NearMisses returns keys that are similar to the key and not equal [SESS-04]
-// [VTOK-13] [ACCT-08] [AUTHN-15].
+// NearMisses returns keys that are similar to the key and not equal [SESS-04] [VTOK-13] [ACCT-08] [AUTHN-15].
 func NearMisses(key string) []NearMiss {
 	first, firstSize := utf8.DecodeRuneInString(key)
 	last, lastSize := utf8.DecodeLastRuneInString(key)
@@ -89,8 +87,7 @@ func NearMisses(key string) []NearMiss {
 	}...))
 }
 
-// FreshNearMisses returns the near misses of a unique text that no other unique text can be
-// equal to.
+// FreshNearMisses returns the near misses of a unique text that no other unique text can be equal to.
 func FreshNearMisses(key string) []NearMiss {
 	return slices.DeleteFunc(NearMisses(key), func(m NearMiss) bool { return len(m.Value) < len(key) || m.Name == "another last letter" })
 }
@@ -107,9 +104,8 @@ func without(key string, all []NearMiss) (misses []NearMiss) {
 	return misses
 }
 
-// Refusable reports whether a store may refuse to store the value: blanks at its
-// ends [DATA-10], control characters [DATA-11], more than the guaranteed length
-// [DATA-08].
+// Refusable reports whether a store may refuse to store the value: blanks at its ends [DATA-10], control characters
+// [DATA-11], more than the guaranteed length [DATA-08].
 func (m NearMiss) Refusable() bool {
 	return strings.TrimSpace(m.Value) != m.Value || strings.ContainsFunc(m.Value, unicode.IsControl) || utf8.RuneCountInString(m.Value) > 255
 }

@@ -9,18 +9,17 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Observer passes calls on to an adapter and checks the rules for every call, in
-// every clause: a call does not panic [INPUT-15], an error comes without a
-// record [ERR-07], and an absent record is nil, not empty [ERR-03]. It keeps the
-// errors for [ERR-08] and the last calls as evidence. If the adapter lacks a
-// lookup, the observer uses another lookup where that is possible. A call of
-// another method that the adapter lacks ends the clause as not applicable.
+// Observer passes calls on to an adapter and checks the rules for every call, in every clause: a call does not panic
+// [INPUT-15], an error comes without a record [ERR-07], and an absent record is nil, not empty [ERR-03]. It keeps the
+// errors for [ERR-08] and the last calls as evidence. If the adapter lacks a lookup, the observer uses another lookup
+// where that is possible. A call of another method that the adapter lacks ends the clause as not applicable.
 type Observer struct {
 	Next  adapter.Adapter
 	c     *Context
@@ -45,10 +44,12 @@ func observe[T any](ctx context.Context, o *Observer, method string, args ...any
 	if IsLookup(method) {
 		o.c.Settle()
 	}
-	finish := o.c.Trace.begin(method, args)
+	finish := o.c.Trace.Begin(Call{Method: method, Args: args})
+	began := time.Now()
 	got, err := signatureOf(method).call(ctx, o.Next, args)
 	result = got.(T)
 	finish()
+	waited(o.c, MadeCall{Method: method, Args: args, Result: result, Err: err}, time.Since(began))
 	o.c.Deadlock.See(err)
 	if !IsLookup(method) {
 		Wrote(o.c)
@@ -63,7 +64,7 @@ func observe[T any](ctx context.Context, o *Observer, method string, args ...any
 		RecordWithError: err != nil && isRecord && !r.IsNil(),
 		EmptyRecord:     err == nil && r.Kind() == reflect.Pointer && !r.IsNil() && isEmptyRecord(r.Interface()),
 	})
-	if where := elsewhere(r.Interface()); where != "" {
+	if where := elsewhere("", r); where != "" {
 		o.c.Run.notInUTC(method, where, o.c.Clause)
 	}
 	return result, err
@@ -91,8 +92,7 @@ func isEmptyRecord(record any) bool {
 	}
 }
 
-// Observation is the result of one call with respect to the rules for results
-// and errors.
+// Observation is the result of one call with respect to the rules for results and errors.
 type Observation struct {
 	Method, Clause  string
 	Err             error
@@ -100,53 +100,30 @@ type Observation struct {
 	EmptyRecord     bool
 }
 
-// elsewhere describes an instant of a result that is not in UTC. The zone of the
+// elsewhere describes the first instant of a result that is not in UTC, in the field or below it. The zone of the
 // process is not UTC, also where it has the same offset: elsewhere it has another.
-func elsewhere(result any) string {
-	in := func(field string, t *time.Time) string {
-		if t == nil || t.IsZero() {
-			return ""
+func elsewhere(field string, v reflect.Value) (said string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			said = elsewhere(field, v.Elem())
 		}
-		if _, offset := t.Zone(); offset == 0 && t.Location() != time.Local {
-			return ""
+	case reflect.Slice:
+		for i := 0; i < v.Len() && v.Type().Elem().Kind() == reflect.Struct && said == ""; i++ {
+			said = elsewhere(field, v.Index(i))
 		}
-		return fmt.Sprintf("%s in the zone %q", field, t.Location())
-	}
-	switch r := result.(type) {
-	case *adapter.User:
-		if r != nil {
-			return in("EmailVerified", r.EmailVerified)
-		}
-	case *adapter.Session:
-		if r != nil {
-			return in("Expires", &r.Expires)
-		}
-	case *adapter.SessionAndUser:
-		if r != nil {
-			return cmp.Or(in("Expires", &r.Session.Expires), in("EmailVerified", r.User.EmailVerified))
-		}
-	case *adapter.VerificationToken:
-		if r != nil {
-			return in("Expires", &r.Expires)
-		}
-	case *adapter.Authenticator:
-		if r != nil {
-			return cmp.Or(in("Created", r.Created), in("LastUsed", r.LastUsed))
-		}
-	case []adapter.Session:
-		for i := range r {
-			if said := elsewhere(&r[i]); said != "" {
-				return said
+	case reflect.Struct:
+		if t, ok := v.Interface().(time.Time); ok {
+			if _, offset := t.Zone(); t.IsZero() || offset == 0 && t.Location() != time.Local {
+				return ""
 			}
+			return fmt.Sprintf("%s in the zone %q", field, t.Location())
 		}
-	case []adapter.Authenticator:
-		for i := range r {
-			if said := elsewhere(&r[i]); said != "" {
-				return said
-			}
+		for i := 0; i < v.NumField() && said == ""; i++ {
+			said = elsewhere(v.Type().Field(i).Name, v.Field(i))
 		}
 	}
-	return ""
+	return said
 }
 
 // trace keeps the last calls of a clause.
@@ -154,8 +131,9 @@ type trace struct {
 	mu    sync.Mutex
 	calls []MadeCall
 	total int
-	ended int              // how many calls have returned otherwise than by the end of their context
-	now   map[int]MadeCall // calls under way, by their number
+	ended atomic.Int64 // how many calls have returned otherwise than by the end of their context
+	races atomic.Int64 // how many sets of calls at once are under way
+	now   map[int]Call // calls under way, by their number
 	began int
 }
 
@@ -191,24 +169,31 @@ func OneEachLine(calls []MadeCall) string {
 	return strings.Join(lines, "\n  ")
 }
 
-// begin records that a call is under way until the returned function is called.
-func (t *trace) begin(method string, args []any) (finish func()) {
+// Begin records that calls are under way, or about to be, until the returned function is called.
+func (t *trace) Begin(calls ...Call) (finish func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.began++
-	n := t.began
 	if t.now == nil {
-		t.now = map[int]MadeCall{}
+		t.now = map[int]Call{}
 	}
-	t.now[n] = MadeCall{Method: method, Args: args}
+	first := t.began
+	for _, k := range calls {
+		t.now[t.began] = k
+		t.began++
+	}
+	races := int64(min(1, len(calls)-1))
+	t.races.Add(races)
 	return func() {
+		t.races.Add(-races)
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		delete(t.now, n)
+		for i := range calls {
+			delete(t.now, first+i)
+		}
 	}
 }
 
-// underWay returns the observed calls that have not returned, the first three of them.
+// underWay returns the calls that have not returned, the first three of them.
 func (t *trace) underWay() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -221,15 +206,30 @@ func (t *trace) underWay() []string {
 	return calls
 }
 
+// before returns the observed calls that returned last, three of them.
+func (t *trace) before() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.total == 0 {
+		return "before it no call had returned"
+	}
+	return "the last calls before it:\n  " + OneEachLine(t.calls[max(0, len(t.calls)-3):])
+}
+
 const tracedCalls = 24
 
+// Returned counts a call that has returned, unless it waited until its context ended: the clause goes on.
+func (t *trace) Returned(err error) {
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		t.ended.Add(1)
+	}
+}
+
 func (t *trace) add(method string, args []any, result any, err error) {
+	t.Returned(err)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.total++
-	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		t.ended++
-	}
 	if len(t.calls) == tracedCalls {
 		copy(t.calls, t.calls[1:])
 		t.calls = t.calls[:tracedCalls-1]
@@ -246,16 +246,13 @@ func (t *trace) Keep() {
 	}
 }
 
-// Idle returns a function that reports whether no call has returned since its
-// last use. A call that waited until its context ended, as each call of a pool
-// without connections does, does not count.
+// Idle returns a function that reports whether no call has returned since its last use. A call that waited until its
+// context ended, as each call of a pool without connections does, does not count.
 func (t *trace) Idle() func() bool {
-	returned := -1
+	returned := int64(-1)
 	return func() bool {
-		t.mu.Lock()
-		defer t.mu.Unlock()
 		before := returned
-		returned = t.ended
+		returned = t.ended.Load()
 		return returned == before
 	}
 }
@@ -263,5 +260,5 @@ func (t *trace) Idle() func() bool {
 func (t *trace) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return fmt.Sprintf("the last %d of %d calls:\n  %s", len(t.calls), t.total, OneEachLine(t.calls))
+	return fmt.Sprintf("the last %d of %d calls:\n  %s", len(t.calls), t.total, cmp.Or(OneEachLine(t.calls), "none that was noted"))
 }

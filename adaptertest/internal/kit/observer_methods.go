@@ -9,119 +9,42 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// signatures are the methods of the contract in its order: the optional interface of
-// each, and a call with arguments in the order of the parameters.
-var signatures = []signature{
-	{"CreateUser", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.CreateUser(ctx, x[0].(adapter.User))
-	}},
-	{"GetUser", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.GetUser(ctx, x[0].(string))
-	}},
-	{"GetUserByEmail", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.GetUserByEmail(ctx, x[0].(string))
-	}},
-	{"GetUserByAccount", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.GetUserByAccount(ctx, x[0].(adapter.AccountKey))
-	}},
-	{"UpdateUser", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.UpdateUser(ctx, x[0].(adapter.UserUpdate))
-	}},
-	{"DeleteUser", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.DeleteUser(ctx, x[0].(string))
-	}},
-	{"LinkAccount", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.LinkAccount(ctx, x[0].(adapter.Account))
-	}},
-	{"UnlinkAccount", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.UnlinkAccount(ctx, x[0].(adapter.AccountKey))
-	}},
-	{"GetAccount", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.GetAccount(ctx, x[0].(string), x[1].(string))
-	}},
-	{"CreateSession", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.CreateSession(ctx, x[0].(adapter.Session))
-	}},
-	{"GetSessionAndUser", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.GetSessionAndUser(ctx, x[0].(string))
-	}},
-	{"UpdateSession", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.UpdateSession(ctx, x[0].(adapter.SessionUpdate))
-	}},
-	{"DeleteSession", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.DeleteSession(ctx, x[0].(string))
-	}},
-	{"CreateVerificationToken", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.CreateVerificationToken(ctx, x[0].(adapter.VerificationToken))
-	}},
-	{"UseVerificationToken", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.UseVerificationToken(ctx, x[0].(adapter.VerificationTokenKey))
-	}},
-	{"CreateAuthenticator", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.CreateAuthenticator(ctx, x[0].(adapter.Authenticator))
-	}},
-	{"GetAuthenticator", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.GetAuthenticator(ctx, x[0].(string))
-	}},
-	{"ListAuthenticatorsByUserID", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.ListAuthenticatorsByUserID(ctx, x[0].(string))
-	}},
-	{"UpdateAuthenticatorCounter", "", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return a.UpdateAuthenticatorCounter(ctx, x[0].(string), x[1].(int64))
-	}},
-	{"CreateUserWithAccount", "SignUps", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.SignUps](a).CreateUserWithAccount(ctx, x[0].(adapter.User), x[1].(adapter.Account), x[2].(*adapter.Authenticator))
-	}},
-	{"ListAccountsByUserID", "AccountLists", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.AccountLists](a).ListAccountsByUserID(ctx, x[0].(string))
-	}},
-	{"UpdateAccount", "AccountLists", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.AccountLists](a).UpdateAccount(ctx, x[0].(adapter.AccountUpdate))
-	}},
-	{"ListSessionsByUserID", "SessionLists", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.SessionLists](a).ListSessionsByUserID(ctx, x[0].(string))
-	}},
-	{"DeleteSessionsByUserID", "SessionLists", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.SessionLists](a).DeleteSessionsByUserID(ctx, x[0].(string), x[1].(string))
-	}},
-	{"DeleteAuthenticator", "AuthenticatorEdits", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.AuthenticatorEdits](a).DeleteAuthenticator(ctx, x[0].(string), x[1].(string), x[2].(bool))
-	}},
-	{"RenameAuthenticator", "AuthenticatorEdits", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.AuthenticatorEdits](a).RenameAuthenticator(ctx, x[0].(string), x[1].(string), x[2].(string))
-	}},
-	{"TouchAuthenticator", "AuthenticatorEdits", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.AuthenticatorEdits](a).TouchAuthenticator(ctx, x[0].(string), x[1].(int64), x[2].(int64), x[3].(time.Time))
-	}},
-	{"DeleteVerificationTokens", "TokenEdits", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.TokenEdits](a).DeleteVerificationTokens(ctx, x[0].(string))
-	}},
-	{"CreateUserWithPassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.Passwords](a).CreateUserWithPassword(ctx, x[0].(adapter.User), x[1].(adapter.Password))
-	}},
-	{"GetPassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.Passwords](a).GetPassword(ctx, x[0].(string))
-	}},
-	{"SetPassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.Passwords](a).SetPassword(ctx, x[0].(adapter.Password))
-	}},
-	{"SwapPassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.Passwords](a).SwapPassword(ctx, x[0].(adapter.Password), x[1].(adapter.Password))
-	}},
-	{"DeletePassword", "Passwords", func(ctx context.Context, a adapter.Adapter, x []any) (any, error) {
-		return Optional[adapter.Passwords](a).DeletePassword(ctx, x[0].(string), x[1].(bool))
-	}},
-}
-
-// capabilities tell whether an adapter has an optional interface.
-var capabilities = map[string]func(adapter.Adapter) bool{
-	"SignUps":            hasCapability[adapter.SignUps],
-	"AccountLists":       hasCapability[adapter.AccountLists],
-	"SessionLists":       hasCapability[adapter.SessionLists],
-	"AuthenticatorEdits": hasCapability[adapter.AuthenticatorEdits],
-	"TokenEdits":         hasCapability[adapter.TokenEdits],
-	"Passwords":          hasCapability[adapter.Passwords],
-}
+// Each of these functions returns a call of the method. They are in the order of the contract.
+var (
+	CreateUser                 = one("CreateUser", adapter.Adapter.CreateUser)
+	GetUser                    = one("GetUser", adapter.Adapter.GetUser)
+	GetUserByEmail             = one("GetUserByEmail", adapter.Adapter.GetUserByEmail)
+	GetUserByAccount           = one("GetUserByAccount", adapter.Adapter.GetUserByAccount)
+	UpdateUser                 = one("UpdateUser", adapter.Adapter.UpdateUser)
+	DeleteUser                 = one("DeleteUser", adapter.Adapter.DeleteUser)
+	LinkAccount                = one("LinkAccount", adapter.Adapter.LinkAccount)
+	UnlinkAccount              = one("UnlinkAccount", adapter.Adapter.UnlinkAccount)
+	GetAccount                 = two("GetAccount", adapter.Adapter.GetAccount)
+	CreateSession              = one("CreateSession", adapter.Adapter.CreateSession)
+	GetSessionAndUser          = one("GetSessionAndUser", adapter.Adapter.GetSessionAndUser)
+	UpdateSession              = one("UpdateSession", adapter.Adapter.UpdateSession)
+	DeleteSession              = one("DeleteSession", adapter.Adapter.DeleteSession)
+	CreateVerificationToken    = one("CreateVerificationToken", adapter.Adapter.CreateVerificationToken)
+	UseVerificationToken       = one("UseVerificationToken", adapter.Adapter.UseVerificationToken)
+	CreateAuthenticator        = one("CreateAuthenticator", adapter.Adapter.CreateAuthenticator)
+	GetAuthenticator           = one("GetAuthenticator", adapter.Adapter.GetAuthenticator)
+	ListAuthenticatorsByUserID = one("ListAuthenticatorsByUserID", adapter.Adapter.ListAuthenticatorsByUserID)
+	UpdateAuthenticatorCounter = two("UpdateAuthenticatorCounter", adapter.Adapter.UpdateAuthenticatorCounter)
+	CreateUserWithAccount      = three("CreateUserWithAccount", adapter.SignUps.CreateUserWithAccount)
+	ListAccountsByUserID       = one("ListAccountsByUserID", adapter.AccountLists.ListAccountsByUserID)
+	UpdateAccount              = one("UpdateAccount", adapter.AccountLists.UpdateAccount)
+	ListSessionsByUserID       = one("ListSessionsByUserID", adapter.SessionLists.ListSessionsByUserID)
+	DeleteSessionsByUserID     = two("DeleteSessionsByUserID", adapter.SessionLists.DeleteSessionsByUserID)
+	DeleteAuthenticator        = three("DeleteAuthenticator", adapter.AuthenticatorEdits.DeleteAuthenticator)
+	RenameAuthenticator        = three("RenameAuthenticator", adapter.AuthenticatorEdits.RenameAuthenticator)
+	TouchAuthenticator         = four("TouchAuthenticator", adapter.AuthenticatorEdits.TouchAuthenticator)
+	DeleteVerificationTokens   = one("DeleteVerificationTokens", adapter.TokenEdits.DeleteVerificationTokens)
+	CreateUserWithPassword     = two("CreateUserWithPassword", adapter.Passwords.CreateUserWithPassword)
+	GetPassword                = one("GetPassword", adapter.Passwords.GetPassword)
+	SetPassword                = one("SetPassword", adapter.Passwords.SetPassword)
+	SwapPassword               = two("SwapPassword", adapter.Passwords.SwapPassword)
+	DeletePassword             = two("DeletePassword", adapter.Passwords.DeletePassword)
+)
 
 func (o *Observer) CreateUser(ctx context.Context, user adapter.User) (*adapter.User, error) {
 	return observe[*adapter.User](ctx, o, "CreateUser", user)
@@ -221,70 +144,4 @@ func (o *Observer) SwapPassword(ctx context.Context, from adapter.Password, to a
 }
 func (o *Observer) DeletePassword(ctx context.Context, userID string, keepOne bool) (*adapter.Password, error) {
 	return observe[*adapter.Password](ctx, o, "DeletePassword", userID, keepOne)
-}
-
-// Each of these functions returns a call of the method.
-
-func CreateUser(user adapter.User) Call            { return newCall("CreateUser", user) }
-func GetUser(id string) Call                       { return newCall("GetUser", id) }
-func GetUserByEmail(email string) Call             { return newCall("GetUserByEmail", email) }
-func GetUserByAccount(key adapter.AccountKey) Call { return newCall("GetUserByAccount", key) }
-func UpdateUser(update adapter.UserUpdate) Call    { return newCall("UpdateUser", update) }
-func DeleteUser(id string) Call                    { return newCall("DeleteUser", id) }
-func LinkAccount(account adapter.Account) Call     { return newCall("LinkAccount", account) }
-func UnlinkAccount(key adapter.AccountKey) Call    { return newCall("UnlinkAccount", key) }
-func GetAccount(providerAccountID string, provider string) Call {
-	return newCall("GetAccount", providerAccountID, provider)
-}
-func CreateSession(session adapter.Session) Call      { return newCall("CreateSession", session) }
-func GetSessionAndUser(sessionToken string) Call      { return newCall("GetSessionAndUser", sessionToken) }
-func UpdateSession(update adapter.SessionUpdate) Call { return newCall("UpdateSession", update) }
-func DeleteSession(sessionToken string) Call          { return newCall("DeleteSession", sessionToken) }
-func CreateVerificationToken(token adapter.VerificationToken) Call {
-	return newCall("CreateVerificationToken", token)
-}
-func UseVerificationToken(key adapter.VerificationTokenKey) Call {
-	return newCall("UseVerificationToken", key)
-}
-func CreateAuthenticator(authenticator adapter.Authenticator) Call {
-	return newCall("CreateAuthenticator", authenticator)
-}
-func GetAuthenticator(credentialID string) Call { return newCall("GetAuthenticator", credentialID) }
-func ListAuthenticatorsByUserID(userID string) Call {
-	return newCall("ListAuthenticatorsByUserID", userID)
-}
-func UpdateAuthenticatorCounter(credentialID string, counter int64) Call {
-	return newCall("UpdateAuthenticatorCounter", credentialID, counter)
-}
-func CreateUserWithAccount(user adapter.User, account adapter.Account, authenticator *adapter.Authenticator) Call {
-	return newCall("CreateUserWithAccount", user, account, authenticator)
-}
-func ListAccountsByUserID(userID string) Call         { return newCall("ListAccountsByUserID", userID) }
-func UpdateAccount(update adapter.AccountUpdate) Call { return newCall("UpdateAccount", update) }
-func ListSessionsByUserID(userID string) Call         { return newCall("ListSessionsByUserID", userID) }
-func DeleteSessionsByUserID(userID string, except string) Call {
-	return newCall("DeleteSessionsByUserID", userID, except)
-}
-func DeleteAuthenticator(userID string, credentialID string, keepOne bool) Call {
-	return newCall("DeleteAuthenticator", userID, credentialID, keepOne)
-}
-func RenameAuthenticator(userID string, credentialID string, name string) Call {
-	return newCall("RenameAuthenticator", userID, credentialID, name)
-}
-func TouchAuthenticator(credentialID string, from int64, to int64, used time.Time) Call {
-	return newCall("TouchAuthenticator", credentialID, from, to, used)
-}
-func DeleteVerificationTokens(identifier string) Call {
-	return newCall("DeleteVerificationTokens", identifier)
-}
-func CreateUserWithPassword(user adapter.User, password adapter.Password) Call {
-	return newCall("CreateUserWithPassword", user, password)
-}
-func GetPassword(userID string) Call             { return newCall("GetPassword", userID) }
-func SetPassword(password adapter.Password) Call { return newCall("SetPassword", password) }
-func SwapPassword(from adapter.Password, to adapter.Password) Call {
-	return newCall("SwapPassword", from, to)
-}
-func DeletePassword(userID string, keepOne bool) Call {
-	return newCall("DeletePassword", userID, keepOne)
 }

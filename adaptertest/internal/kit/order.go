@@ -2,6 +2,7 @@ package kit
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -13,10 +14,19 @@ func Median[T cmp.Ordered](values []T) T {
 
 // SortedKeys returns the keys of a map in their order.
 func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+	return slices.Sorted(maps.Keys(m))
+}
+
+// Find returns the first of all that is accepts.
+func Find[T any](all []T, is func(T) bool) (found T, ok bool) {
+	i := slices.IndexFunc(all, is)
+	if i < 0 {
+		return found, false
 	}
-	slices.Sort(keys)
-	return keys
+	return all[i], true
+}
+
+// Keep returns those that is accepts.
+func Keep[T any](all []T, is func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !is(x) })
 }

@@ -34,53 +34,22 @@ func RecordsOf(u *adapter.User) *Records { return &Records{Draft: Draft{User: *u
 
 // NewFixture creates, through an adapter, the records that a call of every method needs.
 func NewFixture(c *Context, a adapter.Adapter) *Records {
-	k := &Records{}
-	for _, kind := range RecordKinds {
-		d := NewDraft(c, kind.Kind, k.User.ID)
-		if c.Works(kind.Create) {
-			d.Store(c, a)
-		}
-		k.take(d)
-	}
+	k := Newcomer(c, a)
 	k.Passkey = c.NewAccount(k.User.ID)
 	k.Passkey.Type, k.Passkey.ProviderAccountID = adapter.AccountWebAuthn, k.Authenticator.ProviderAccountID
 	if Connects(c) {
-		if _, err := a.LinkAccount(c.Ctx, k.Passkey); err != nil {
-			c.Fatalf("LinkAccount: %v", err)
-		}
+		Done(c, a, LinkAccount(k.Passkey))
 	}
-	k.New.User = c.NewUser()
-	k.New.User.ID = c.ID()
+	k.New.User = UserWithID(c)
 	k.New.Account, k.New.Session, k.New.Token = c.NewAccount(k.User.ID), c.NewSession(k.User.ID), c.NewToken()
 	k.New.Authenticator = c.NewAuthenticator(k.User.ID)
 	k.New.UserUpdate = UserUpdate(c, k.User.ID, UserFields)
 	k.New.SessionUpdate = adapter.SessionUpdate{SessionToken: k.Session.SessionToken, Expires: adapter.To(c.Instant(3 * time.Hour))}
-	k.Password, k.New.Password, k.Swapped = NewPassword(c, k.User.ID), NewPassword(c, k.User.ID), NewPassword(c, k.User.ID)
-	if c.Works("SetPassword") {
-		if _, err := SetPassword(k.Password).Do(c.Ctx, a); err != nil {
-			c.Fatalf("SetPassword: %v", err)
-		}
-	}
+	k.New.Password, k.Swapped = NewPassword(c, k.User.ID), NewPassword(c, k.User.ID)
 	k.SignUp, k.Entrant = NewSignUp(c), NewEntrant(c)
 	k.New.accountUpdate = AccountUpdate(c, k.Account.Key(), AccountFields)
 	k.New.Touched = c.Instant(0)
 	return k
-}
-
-// take makes the draft's record the one of its kind.
-func (k *Records) take(d *Draft) {
-	switch d.Kind {
-	case UserRecord:
-		k.User = d.User
-	case AccountRecord:
-		k.Account = d.Account
-	case SessionRecord:
-		k.Session = d.Session
-	case VerificationTokenRecord:
-		k.Token = d.Token
-	case AuthenticatorRecord:
-		k.Authenticator = d.Authenticator
-	}
 }
 
 // Add adds the draft's record to the list of its kind, or makes it the user.
@@ -153,13 +122,12 @@ func Compare(c *Context, a adapter.Adapter, when string, all []Expected) {
 		if got, err := x.Do(c.Ctx, a); err != nil {
 			c.Errorf("%s: %v", what, err)
 		} else {
-			isAs(c, what, got, x.Want)
+			c.Same(what, got, x.Want)
 		}
 	}
 }
 
-// Connects reports whether the adapter deletes an account together with the
-// authenticator that is connected to it.
+// Connects reports whether the adapter deletes an account together with the authenticator that is connected to it.
 func Connects(c *Context) bool {
 	return c.Works("DeleteAuthenticator") && c.Stores(AccountRecord)
 }
@@ -176,22 +144,19 @@ func (k *Records) Keys() Keys {
 	}
 }
 
-// Newcomer creates a user with one record of each kind that the adapter stores.
+// Newcomer creates a user with one record of each kind that the adapter stores. The records of the
+// other kinds are not stored.
 func Newcomer(c *Context, a adapter.Adapter) *Records {
 	k := &Records{has: map[Kind]bool{}}
 	for _, kind := range RecordKinds {
-		if !c.Works(kind.Create) {
-			continue
+		k.fill(c, kind.Kind, k.User.ID)
+		if k.has[kind.Kind] = c.Works(kind.Create); k.has[kind.Kind] {
+			k.Store(c, a)
 		}
-		d := NewDraft(c, kind.Kind, k.User.ID)
-		d.Store(c, a)
-		k.take(d)
-		k.has[kind.Kind] = true
 	}
-	if c.Works("SetPassword") {
-		if _, err := SetPassword(NewPassword(c, k.User.ID)).Do(c.Ctx, a); err != nil {
-			c.Fatalf("SetPassword: %v", err)
-		}
+	k.Kind = ""
+	if k.Password = NewPassword(c, k.User.ID); c.Works("SetPassword") {
+		Done(c, a, SetPassword(k.Password))
 	}
 	return k
 }
@@ -199,11 +164,7 @@ func Newcomer(c *Context, a adapter.Adapter) *Records {
 // Residents creates n further users with one record of each kind, whose keys
 // a clause may use. The clause must call Intact at its end.
 func Residents(c *Context, n int) []*Records {
-	var all []*Records
-	for range n {
-		all = append(all, addUninvolved(c))
-	}
-	return all
+	return Times(n, func() *Records { return addUninvolved(c) })
 }
 
 // Intact compares the residents' records with those before.
@@ -213,17 +174,17 @@ func Intact(c *Context, residents []*Records) {
 	}
 }
 
-// addUninvolved creates the uninvolved user: a user with one record of each kind, whom a
-// clause does not use and must not change. The lookups before the clause are compared with
-// those after it. A store that loses a record at once breaks other clauses. A kind of
-// record that can't be created is left out.
+// addUninvolved creates the uninvolved user: a user with one record of each kind, whom a clause does not use and must
+// not change. The lookups before the clause are compared with those after it. A store that loses a record at once
+// breaks other clauses. A kind of record that can't be created is left out.
 func addUninvolved(c *Context) *Records {
 	k := &Records{has: map[Kind]bool{}}
 	for _, kind := range RecordKinds {
 		if kind.Kind != UserRecord && kind.Kind != VerificationTokenRecord && k.User.ID == "" {
 			continue
 		}
-		d := NewDraft(c, kind.Kind, k.User.ID)
+		d := k.Draft
+		d.fill(c, kind.Kind, k.User.ID)
 		if kind.Kind == UserRecord {
 			d.User.ID = "" // the adapter assigns it
 		}
@@ -238,8 +199,9 @@ func addUninvolved(c *Context) *Records {
 			}
 			d.User = *u
 		}
-		k.take(d)
+		k.Draft = d
 	}
+	k.Kind = ""
 	if c.Works("SetPassword") && k.User.ID != "" {
 		_, _ = SetPassword(NewPassword(c, k.User.ID)).Do(c.Ctx, c.Raw) // one that is not stored is left out, as the records are
 	}
@@ -264,18 +226,9 @@ func (k *Records) Forget(kind Kind) { delete(k.has, kind) }
 // would use up. What a failed lookup returns does not count.
 func (k *Records) look(c *Context, a adapter.Adapter) map[string]any {
 	c.Settle()
-	var look Keys
-	if k.User.ID != "" {
-		look.Users, look.Emails = []string{k.User.ID}, []string{k.User.Email}
-	}
-	if k.Account.Provider != "" {
-		look.Accounts = []adapter.AccountKey{k.Account.Key()}
-	}
-	if k.Session.SessionToken != "" {
-		look.Sessions = []string{k.Session.SessionToken}
-	}
-	if k.Authenticator.CredentialID != "" {
-		look.Credentials = []string{k.Authenticator.CredentialID}
+	look := k.Draft.Keys()
+	if k.User.ID == "" {
+		look.Emails = nil
 	}
 	found := map[string]any{}
 	for _, l := range lookups(c, a, look) {
@@ -309,7 +262,7 @@ func (k *Records) Check(c *Context, a adapter.Adapter) {
 	Wrote(c)
 	after := k.look(c, a)
 	for _, x := range comparisons {
-		isAs(c, "the uninvolved user's "+x.what+" changed", after[x.method], k.found[x.method])
+		c.Same("the uninvolved user's "+x.what+" changed", after[x.method], k.found[x.method])
 	}
 	if k.Has(VerificationTokenRecord) {
 		if t, err := a.UseVerificationToken(c.Ctx, k.Token.Key()); err == nil && t == nil {
@@ -328,7 +281,7 @@ func (k *Records) Lasting(c *Context, when string) {
 	}
 	for _, x := range comparisons {
 		if x.lasting {
-			isAs(c, x.article+" "+x.what+" "+when, after[x.method], k.found[x.method])
+			c.Same(x.article+" "+x.what+" "+when, after[x.method], k.found[x.method])
 		}
 	}
 }
@@ -383,3 +336,27 @@ func (k *Records) Key(m Method) ([]string, bool) {
 	}
 	return key, k.Has(m.Kind) && !slices.Contains(key, "")
 }
+
+// Populate calls f(0) to f(n-1), from one goroutine or from several, after measuring which is faster with the store.
+func Populate(c *Context, n int, f func(i int)) {
+	const sample = 24
+	run := func(from, to, workers int) time.Duration {
+		start := time.Now()
+		c.Parallel(workers, func(worker int) {
+			for i := from + worker; i < to && !c.Failed(); i += workers {
+				f(i)
+			}
+		})
+		return time.Since(start)
+	}
+	first, second := min(sample, n), min(2*sample, n)
+	alone, together := run(0, first, 1), run(first, second, volumeWorkers)
+	workers := volumeWorkers
+	if alone < together {
+		workers = 1
+	}
+	run(second, n, workers)
+}
+
+// Many is ManyRecords, or fewer in a run of less than one round.
+func Many(c *Context) int { return ManyRecords / min(7, c.Stride) }

@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -31,16 +31,15 @@ type Run struct {
 	Again func(ctx context.Context) (*exec.Cmd, error)
 	// End is when the run must end; zero for no limit.
 	End time.Time
-	// Hurried says that the whole suite runs, several clauses at once: they wait for a
-	// slow store.
+	// Hurried says that the whole suite runs, several clauses at once: they wait for a slow store.
 	Hurried bool
-	// Failed has the failures of the calls that were made while the store failed, once
-	// they were made.
+	// Failed has the failures of the calls that were made while the store failed, once they were made.
 	Failed []Failure
 
 	mu           sync.Mutex
-	hang         string // the first clause in which calls hang
-	hangs        int    // the number of clauses in which calls hang
+	hang         string       // the first clause in which calls hang
+	hangs        int          // the number of clauses in which calls hang
+	waits        atomic.Int64 // the number of calls that failed after a long wait
 	missing      []string
 	adapterType  string
 	outcomes     map[string]Outcome // of the clauses that have ended
@@ -92,8 +91,7 @@ func (r *Run) Outcome(id string) (outcome Outcome, known bool) {
 
 func (r *Run) pastEnd() bool { return !r.End.IsZero() && !time.Now().Before(r.End) }
 
-// limit returns how long a phase may take: the asked time, or the rest of the
-// run's time if that is shorter.
+// limit returns how long a phase may take: the asked time, or the rest of the run's time if that is shorter.
 func (r *Run) limit(asked time.Duration) time.Duration {
 	if r.End.IsZero() {
 		return asked
@@ -101,13 +99,12 @@ func (r *Run) limit(asked time.Duration) time.Duration {
 	return max(time.Millisecond, min(asked, time.Until(r.End)))
 }
 
-// HangLimit is the number of clauses in which calls hang after which the run ends: more
-// of them give no new information.
+// HangLimit is the number of clauses in which calls hang after which the run ends, or, in
+// the quick form, one less: more of them give no new information.
 const HangLimit = 3
 
-// Check runs one clause: it opens the adapter, creates the uninvolved user, runs the
-// clause, compares the uninvolved user and cleans up. The watchdog watches each of
-// these phases.
+// Check runs one clause: it opens the adapter, creates the uninvolved user, runs the clause, compares the uninvolved
+// user and cleans up. The watchdog watches each of these phases.
 func (r *Run) Check(ctx context.Context, k Check) Finding {
 	if first, many := r.hanging(); many {
 		return Finding{Outcome: NotReached, Reason: "calls hang, see " + first}
@@ -155,21 +152,11 @@ func (r *Run) Check(ctx context.Context, k Check) Finding {
 	return finding(c)
 }
 
-// hanging returns the first clause in which calls hang, or "", and whether they hang in
-// so many that the run ends.
+// hanging returns the first clause in which calls hang, or "", and whether they hang in so many that the run ends.
 func (r *Run) hanging() (first string, many bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.hang, r.hangs >= HangLimit
-}
-
-// hangsIn keeps that calls hang in a clause, and returns the first such clause.
-func (r *Run) hangsIn(clause string) (first string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.hangs++
-	r.hang = cmp.Or(r.hang, clause)
-	return r.hang
+	return r.hang, r.hangs >= HangLimit || r.hangs == HangLimit-1 && r.Rounds < 1
 }
 
 // NewContext returns the context of a clause. It has no adapter yet.
@@ -227,19 +214,17 @@ func cleanUp(ctx context.Context, c *Context) {
 	phase(ctx, c, max(cleanUpTimeout, c.Harness().Timeout()), "cleaning up", c.TB.RunCleanups)
 }
 
-// phasePeriods is the limit of a phase that makes progress, as a multiple of
-// the time-out.
+// phasePeriods is the limit of a phase that makes progress, as a multiple of the time-out.
 const phasePeriods = 5
 
-// phase runs f on a new goroutine, which f may end, and reports whether f
-// ended. The clause hangs if no call returns for the time-out: its calls under way
-// are then the finding, and not what follows from them. So a slow machine does not
-// look like an adapter that hangs. A phase whose calls return is cut off at its
-// limit, and the clause is then not reached.
+// phase runs f on a new goroutine, which f may end, and reports whether f ended. The clause hangs if no call returns
+// for the time-out: its calls under way are then the finding, and not what follows from them. So a slow machine does
+// not look like an adapter that hangs. Calls under way, and what cleans up, are waited for half as long in the quick
+// form. A phase whose calls return is cut off at its limit, and the clause is then not reached.
 func phase(ctx context.Context, c *Context, timeout time.Duration, what string, f func()) bool {
 	limit := c.Run.limit(phasePeriods * timeout)
 	outer := ctx
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, tracing{}, c.Trace))
 	defer cancel()
 	c.Ctx = ctx
 	done := make(chan struct{})
@@ -253,7 +238,11 @@ func phase(ctx context.Context, c *Context, timeout time.Duration, what string, 
 		}()
 		f()
 	}()
-	watchdog := time.NewTicker(timeout/watches + time.Nanosecond)
+	look := timeout / watches
+	if c.Scale < 1 {
+		look /= 2
+	}
+	watchdog := time.NewTicker(look + time.Nanosecond)
 	defer watchdog.Stop()
 	over := time.NewTimer(limit)
 	defer over.Stop()
@@ -272,14 +261,18 @@ func phase(ctx context.Context, c *Context, timeout time.Duration, what string, 
 				quiet = 0
 				began = time.Now()
 			}
-			if first, _ := c.Run.hanging(); quiet >= watches || first != "" && quiet > 0 {
+			enough := watches
+			if c.Scale < 1 && what != "cleaning up" && len(c.Trace.underWay()) == 0 {
+				enough *= 2
+			}
+			if first, _ := c.Run.hanging(); quiet >= enough || first != "" && quiet > 0 {
 				hangs(c, what, time.Since(began))
 				cancel()
 			}
 		}
 	}
 	// The context ends first, so that an adapter that observes it can return.
-	watchdog.Reset(timeout/watches + time.Nanosecond)
+	watchdog.Reset(look + time.Nanosecond)
 	select {
 	case <-done:
 		return true
@@ -303,13 +296,15 @@ func GoesOn(c *Context) bool {
 
 // finding returns what the clause has found.
 func finding(c *Context) Finding {
+	first, many := c.Run.hanging()
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	switch {
-	case c.hang != "" && len(c.failures) == 0 && c.hangsAs != c.Clause:
-		return Finding{Outcome: NotReached, Reason: "calls hang, see " + c.hangsAs}
-	case c.hang != "":
-		return Finding{Outcome: Fail, Evidence: append(append(slices.Clone(c.failures), c.hang), c.notes...)}
+	case c.hang != "" && c.hangsAs == c.Clause:
+		return Finding{Outcome: Fail, Reason: Hangs, Evidence: slices.Concat([]string{c.hang}, c.failures, c.notes),
+			Advice: "look for a wait that does not end with the context, and for a lock, a row, a connection or a transaction that an earlier call kept"}
+	case (c.hang != "" || many) && len(c.failures) == 0:
+		return Finding{Outcome: NotReached, Reason: "calls hang, see " + first}
 	case c.cut != "":
 		return Finding{Outcome: NotReached, Reason: c.cut, Evidence: append(slices.Clone(c.notes), c.Trace.String())}
 	case len(c.failures) > 0:
@@ -324,8 +319,7 @@ func finding(c *Context) Finding {
 	return Finding{Outcome: Pass, Evidence: slices.Clone(c.notes)}
 }
 
-// cutOff ends a clause without a breach as not reached. Later breaches are
-// ignored.
+// cutOff ends a clause without a breach as not reached. Later breaches are ignored.
 func cutOff(c *Context, reason string) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
@@ -357,13 +351,7 @@ func (r *Run) notInUTC(method, where, clause string) {
 func (r *Run) Showing(keep func(Observation) bool) []Observation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var found []Observation
-	for _, o := range r.observations {
-		if keep(o) {
-			found = append(found, o)
-		}
-	}
-	return found
+	return Keep(r.observations, keep)
 }
 
 // MetFault keeps the errors of a method that has met a kind of fault at each of
@@ -415,8 +403,7 @@ func (r *Run) NotInUTC() map[string]string {
 	return maps.Clone(r.elsewhere)
 }
 
-// SelfCheck tries the harness before the clauses, so that its errors are not
-// reported as breaches of the adapter.
+// SelfCheck tries the harness before the clauses, so that its errors are not reported as breaches of the adapter.
 func (r *Run) SelfCheck(ctx context.Context) error {
 	c := r.NewContext("HARNESS")
 	var problems []error
@@ -424,7 +411,10 @@ func (r *Run) SelfCheck(ctx context.Context) error {
 		problems = append(problems, fmt.Errorf("adaptertest: the harness is wrong: "+format, args...))
 	}
 	finished := phase(ctx, c, r.Harness.Timeout(), "trying the harness", func() { tryHarness(c, wrong) })
-	if !finished {
+	switch {
+	case c.hang != "":
+		return errors.New("adaptertest: " + c.hang)
+	case !finished:
 		return nil // the clauses report it
 	}
 	cleanUp(ctx, c)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/goroutines"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -31,13 +32,21 @@ func TestStacksBeginWithWhatIsAwaited(t *testing.T) {
 	go func() {
 		go tb.RunCleanups()
 		<-entered
-		text <- strings.Join(goroutines(), "\n")
+		text <- strings.Join(goroutines.Others(), "\n")
 	}()
 	first, _, _ := strings.Cut(<-text, "\ngoroutine ")
 	if !strings.Contains(first, "(*HarnessTB).RunCleanups") {
 		t.Errorf("the first stack is not that of the clean-up:\n%s", first)
 	}
 }
+
+// returns is an adapter whose lookup by address returns the error.
+type returns struct {
+	adapter.Adapter
+	err error
+}
+
+func (r returns) GetUserByEmail(context.Context, string) (*adapter.User, error) { return nil, r.err }
 
 // TestIdle checks which calls count as progress.
 func TestIdle(t *testing.T) {
@@ -59,6 +68,10 @@ func TestIdle(t *testing.T) {
 		}
 		if !idle() {
 			t.Error("no call has returned since, and idle is false")
+		}
+		_, _ = Snapshot(t.Context(), &Context{Run: NewRun(&Harness{}, 1, 1), Trace: &calls}, returns{err: x.err}, Keys{Emails: []string{"x"}})
+		if got := idle(); got != x.want {
+			t.Errorf("after a call without the observer that returned %v: idle is %t, want %t", x.err, got, x.want)
 		}
 	}
 }

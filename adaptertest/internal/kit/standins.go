@@ -8,46 +8,34 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// If the adapter lacks a lookup, another lookup replaces it where that is
-// possible, so that clauses about writes can still be verified. Clauses about the
-// missing lookup itself name it in their requires list and do not apply.
+// If the adapter lacks a lookup, another lookup replaces it where that is possible, so that clauses about writes can
+// still be verified. Clauses about the missing lookup itself name it in their requires list and do not apply.
 
 // remembered is what the results of a clause's calls say about keys.
 type remembered struct {
-	mu     sync.Mutex
-	emails map[string]string // from a user ID to the last address
-	ids    map[string]string // from an address to the last user ID
-	owners map[Record]string // from a session or authenticator to the last user ID
+	mu sync.Mutex
+	// values are the last ones: of a user the address, of an address the user ID, and of a
+	// session or an authenticator its owner.
+	values map[Record]string
 }
 
-// user records the address of a user.
-func (r *remembered) user(u *adapter.User) {
-	if u == nil {
-		return
-	}
+// addressKey is the kind of a key that is the address of a user.
+const addressKey Kind = "address"
+
+func (r *remembered) keep(kind Kind, key, value string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.emails == nil {
-		r.emails, r.ids = map[string]string{}, map[string]string{}
+	if r.values == nil {
+		r.values = map[Record]string{}
 	}
-	r.emails[u.ID], r.ids[u.Email] = u.Email, u.ID
+	r.values[Record{Kind: kind, Key: key}] = value
 }
 
-// owner records the owner of a session or an authenticator.
-func (r *remembered) owner(kind Kind, key, userID string) {
+func (r *remembered) of(kind Kind, key string) (value string, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.owners == nil {
-		r.owners = map[Record]string{}
-	}
-	r.owners[Record{Kind: kind, Key: key}] = userID
-}
-
-func (r *remembered) ownerOf(kind Kind, key string) (userID string, known bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	userID, known = r.owners[Record{Kind: kind, Key: key}]
-	return userID, known
+	value, known = r.values[Record{Kind: kind, Key: key}]
+	return value, known
 }
 
 // keysOf returns the keys of a user's records of the kind, in order.
@@ -55,7 +43,7 @@ func (r *remembered) keysOf(kind Kind, userID string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var found []string
-	for record, owner := range r.owners {
+	for record, owner := range r.values {
 		if record.Kind == kind && owner == userID {
 			found = append(found, record.Key)
 		}
@@ -66,24 +54,24 @@ func (r *remembered) keysOf(kind Kind, userID string) []string {
 
 // learn records what the result of a call says about keys.
 func (r *remembered) learn(args []any, result any) {
+	if IsNilRecord(result) {
+		result = nil
+	}
 	switch x := result.(type) {
 	case *adapter.User:
-		r.user(x)
+		r.keep(UserRecord, x.ID, x.Email)
+		r.keep(addressKey, x.Email, x.ID)
 	case *adapter.Session:
-		if x != nil {
-			r.owner(SessionRecord, x.SessionToken, x.UserID)
-		}
+		r.keep(SessionRecord, x.SessionToken, x.UserID)
 	case *adapter.Authenticator:
-		if x != nil {
-			r.owner(AuthenticatorRecord, x.CredentialID, x.UserID)
-		}
+		r.keep(AuthenticatorRecord, x.CredentialID, x.UserID)
 	}
 	for _, arg := range args {
 		switch x := arg.(type) {
 		case adapter.Session:
-			r.owner(SessionRecord, x.SessionToken, x.UserID)
+			r.keep(SessionRecord, x.SessionToken, x.UserID)
 		case adapter.Authenticator:
-			r.owner(AuthenticatorRecord, x.CredentialID, x.UserID)
+			r.keep(AuthenticatorRecord, x.CredentialID, x.UserID)
 		}
 	}
 }
@@ -109,14 +97,17 @@ func (o *Observer) standIn(ctx context.Context, method string, x []any) func() (
 	return nil
 }
 
+// replaces ends the clause, because it requires the method, unless the adapter has the others and they are enough.
+func (o *Observer) replaces(method string, enough bool, others ...string) {
+	if !enough || slices.ContainsFunc(others, o.c.Lacks) {
+		o.c.Requires(method)
+	}
+}
+
 // userByID finds a user without GetUser, by the user's last address.
 func (o *Observer) userByID(ctx context.Context, id string) (*adapter.User, error) {
-	o.known.mu.Lock()
-	email, known := o.known.emails[id]
-	o.known.mu.Unlock()
-	if !known || email == "" || o.c.Lacks("GetUserByEmail") {
-		o.c.Requires("GetUser")
-	}
+	email, known := o.known.of(UserRecord, id)
+	o.replaces("GetUser", known && email != "", "GetUserByEmail")
 	u, err := o.GetUserByEmail(ctx, email)
 	if u != nil && u.ID != id {
 		return nil, err
@@ -124,15 +115,10 @@ func (o *Observer) userByID(ctx context.Context, id string) (*adapter.User, erro
 	return u, err
 }
 
-// userByEmail finds a user without GetUserByEmail, by the ID of the last user
-// with the address.
+// userByEmail finds a user without GetUserByEmail, by the ID of the last user with the address.
 func (o *Observer) userByEmail(ctx context.Context, email string) (*adapter.User, error) {
-	o.known.mu.Lock()
-	id, known := o.known.ids[email]
-	o.known.mu.Unlock()
-	if !known || email == "" || o.c.Lacks("GetUser") {
-		o.c.Requires("GetUserByEmail")
-	}
+	id, known := o.known.of(addressKey, email)
+	o.replaces("GetUserByEmail", known && email != "", "GetUser")
 	u, err := o.GetUser(ctx, id)
 	if u != nil && u.Email != email {
 		return nil, err
@@ -142,9 +128,7 @@ func (o *Observer) userByEmail(ctx context.Context, email string) (*adapter.User
 
 // userByAccount finds a user without GetUserByAccount, by the account.
 func (o *Observer) userByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
-	if o.c.Lacks("GetAccount") {
-		o.c.Requires("GetUserByAccount")
-	}
+	o.replaces("GetUserByAccount", true, "GetAccount")
 	account, err := o.GetAccount(ctx, key.ProviderAccountID, key.Provider)
 	if account == nil || err != nil {
 		return nil, err
@@ -154,9 +138,7 @@ func (o *Observer) userByAccount(ctx context.Context, key adapter.AccountKey) (*
 
 // accountByKey finds an account without GetAccount, in the list of its owner.
 func (o *Observer) accountByKey(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
-	if o.c.Lacks("GetUserByAccount") || o.c.Lacks("ListAccountsByUserID") {
-		o.c.Requires("GetAccount")
-	}
+	o.replaces("GetAccount", true, "GetUserByAccount", "ListAccountsByUserID")
 	owner, err := o.GetUserByAccount(ctx, key)
 	if owner == nil || err != nil {
 		return nil, err
@@ -165,13 +147,10 @@ func (o *Observer) accountByKey(ctx context.Context, key adapter.AccountKey) (*a
 	return first(list, err, func(a adapter.Account) bool { return a.Key() == key })
 }
 
-// sessionByToken finds a session without GetSessionAndUser, in the list of its
-// owner.
+// sessionByToken finds a session without GetSessionAndUser, in the list of its owner.
 func (o *Observer) sessionByToken(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-	owner, known := o.known.ownerOf(SessionRecord, token)
-	if !known || o.c.Lacks("ListSessionsByUserID") {
-		o.c.Requires("GetSessionAndUser")
-	}
+	owner, known := o.known.of(SessionRecord, token)
+	o.replaces("GetSessionAndUser", known, "ListSessionsByUserID")
 	list, err := o.ListSessionsByUserID(ctx, owner)
 	s, err := first(list, err, func(s adapter.Session) bool { return s.SessionToken == token })
 	if s == nil || err != nil {
@@ -184,24 +163,18 @@ func (o *Observer) sessionByToken(ctx context.Context, token string) (*adapter.S
 	return &adapter.SessionAndUser{Session: *s, User: *u}, nil
 }
 
-// authenticatorByID finds an authenticator without GetAuthenticator, in the list
-// of its owner.
+// authenticatorByID finds an authenticator without GetAuthenticator, in the list of its owner.
 func (o *Observer) authenticatorByID(ctx context.Context, id string) (*adapter.Authenticator, error) {
-	owner, known := o.known.ownerOf(AuthenticatorRecord, id)
-	if !known || o.c.Lacks("ListAuthenticatorsByUserID") {
-		o.c.Requires("GetAuthenticator")
-	}
+	owner, known := o.known.of(AuthenticatorRecord, id)
+	o.replaces("GetAuthenticator", known, "ListAuthenticatorsByUserID")
 	list, err := o.ListAuthenticatorsByUserID(ctx, owner)
 	return first(list, err, func(a adapter.Authenticator) bool { return a.CredentialID == id })
 }
 
-// authenticatorsOf lists the authenticators that the clause created, without
-// ListAuthenticatorsByUserID.
+// authenticatorsOf lists the authenticators that the clause created, without ListAuthenticatorsByUserID.
 func (o *Observer) authenticatorsOf(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 	ids := o.known.keysOf(AuthenticatorRecord, userID)
-	if len(ids) == 0 || o.c.Lacks("GetAuthenticator") {
-		o.c.Requires("ListAuthenticatorsByUserID")
-	}
+	o.replaces("ListAuthenticatorsByUserID", len(ids) > 0, "GetAuthenticator")
 	list := []adapter.Authenticator{}
 	for _, id := range ids {
 		a, err := o.GetAuthenticator(ctx, id)

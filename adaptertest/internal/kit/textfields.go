@@ -7,8 +7,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TextField is a text field of a record. DATA and INPUT put text into each one
-// and compare the text that comes back.
+// TextField is a text field of a record. DATA and INPUT put text into each one and compare the text that comes back.
 type TextField struct {
 	Name string
 	// Key: the text is a key, or part of one.
@@ -30,8 +29,7 @@ type TextField struct {
 // Stored is a record that was written for a text field.
 type Stored struct {
 	Want any
-	// Find reads the record back by the text, or by its key if the text is not
-	// part of the key.
+	// Find reads the record back by the text, or by its key if the text is not part of the key.
 	Find func(text string) (any, error)
 }
 
@@ -40,45 +38,24 @@ const ExampleDomain = "@bücher.example"
 
 // TextFields are the fields that hold text.
 var TextFields = []TextField{
-	{Name: "User.ID", Key: true, Alone: true, Chosen: true, Methods: []string{"CreateUser", "GetUser"},
-		Put: func(c *Context, _, s string) (*Stored, error) {
-			u := c.NewUser()
-			u.ID = s
-			got, err := c.Adapter.CreateUser(c.Ctx, u)
-			if err != nil || got == nil {
-				return nil, err
-			}
-			if got.ID != s && AssignsIDs(c) {
-				return nil, nil
-			}
-			return &Stored{&u, func(s string) (any, error) { return RecordOrNil(c.Adapter.GetUser(c.Ctx, s)) }}, nil
-		}},
-	userTextField("User.Name", func(u *adapter.User, s string) { u.Name = &s }),
-	userTextField("User.Image", func(u *adapter.User, s string) { u.Image = &s }),
-	{Name: "User.Email", Key: true, Alone: true, Address: true, Methods: []string{"CreateUser", "GetUserByEmail"},
-		Put: func(c *Context, _, s string) (*Stored, error) {
-			u := UserAt(c, s+ExampleDomain)
-			got, err := c.Adapter.CreateUser(c.Ctx, u)
-			if err != nil || got == nil {
-				return nil, err
-			}
-			u.ID = got.ID
-			u.Email = AddressAs(c, u.Email, got.Email)
-			return &Stored{&u, func(s string) (any, error) { return RecordOrNil(c.Adapter.GetUserByEmail(c.Ctx, s+ExampleDomain)) }}, nil
-		}},
+	userTextField("User.ID", TextField{Key: true, Alone: true, Chosen: true}, func(u *adapter.User, s string) { u.ID = s }),
+	userTextField("User.Name", TextField{}, func(u *adapter.User, s string) { u.Name = &s }),
+	userTextField("User.Image", TextField{}, func(u *adapter.User, s string) { u.Image = &s }),
+	userTextField("User.Email", TextField{Key: true, Alone: true, Address: true}, func(u *adapter.User, s string) {
+		u.Email = s + ExampleDomain
+	}),
 	updateTextField("User.Name by UpdateUser", func(u *adapter.UserUpdate, s string) { u.Name = adapter.To(&s) }),
 	updateTextField("User.Image by UpdateUser", func(u *adapter.UserUpdate, s string) { u.Image = adapter.To(&s) }),
 	{Name: "User.Email by UpdateUser", Key: true, Alone: true, Address: true, Methods: []string{"CreateUser", "UpdateUser", "GetUserByEmail"},
 		Put: func(c *Context, _, s string) (*Stored, error) {
-			u, err := c.Adapter.CreateUser(c.Ctx, c.NewUser())
-			MustRecord(c, "CreateUser", u, err)
-			u.Email, u.EmailVerified = s+ExampleDomain, nil
+			u := c.CreateUser(adapter.User{Email: Address(c, "zoë")}) // without a proof, which is USER-17's
+			u.Email = s + ExampleDomain
 			got, err := c.Adapter.UpdateUser(c.Ctx, adapter.UserUpdate{ID: u.ID, Email: adapter.To(u.Email)})
 			if err != nil || got == nil {
 				return nil, err
 			}
 			u.Email = AddressAs(c, u.Email, got.Email)
-			return &Stored{u, func(s string) (any, error) { return RecordOrNil(c.Adapter.GetUserByEmail(c.Ctx, s+ExampleDomain)) }}, nil
+			return &Stored{u, func(s string) (any, error) { return GetUserByEmail(s+ExampleDomain).find(c, c.Adapter) }}, nil
 		}},
 	draftTextField("Account.Provider", TextField{Key: true}, func(d *Draft, s string) { d.Account.Provider = s }),
 	draftTextField("Account.ProviderAccountID", TextField{Key: true}, func(d *Draft, s string) { d.Account.ProviderAccountID = s }),
@@ -101,17 +78,35 @@ var TextFields = []TextField{
 	draftTextField("Authenticator.Transports", TextField{}, func(d *Draft, s string) { d.Authenticator.Transports = &s }),
 }
 
-func userTextField(name string, set func(*adapter.User, string)) TextField {
-	return TextField{Name: name, Methods: []string{"CreateUser", "GetUser"}, Put: func(c *Context, _, s string) (*Stored, error) {
+// userTextField is a field of a user. If it is a key, the user is found by it, and else by the ID.
+func userTextField(name string, p TextField, set func(*adapter.User, string)) TextField {
+	p.Name, p.Methods = name, []string{"CreateUser", "GetUser"}
+	read := func(u adapter.User) Call { return GetUser(u.ID) }
+	if p.Address {
+		p.Methods[1], read = "GetUserByEmail", func(u adapter.User) Call { return GetUserByEmail(u.Email) }
+	}
+	p.Put = func(c *Context, _, s string) (*Stored, error) {
 		u := c.NewUser()
 		set(&u, s)
 		got, err := c.Adapter.CreateUser(c.Ctx, u)
-		if err != nil || got == nil {
+		if err != nil || got == nil || p.Chosen && got.ID != s && AssignsIDs(c) {
 			return nil, err
 		}
-		u.ID = got.ID
-		return &Stored{&u, func(string) (any, error) { return RecordOrNil(c.Adapter.GetUser(c.Ctx, u.ID)) }}, nil
-	}}
+		if !p.Chosen {
+			u.ID = got.ID
+		}
+		if p.Address {
+			u.Email = AddressAs(c, u.Email, got.Email)
+		}
+		return &Stored{&u, func(s string) (any, error) {
+			x := u
+			if p.Key {
+				set(&x, s)
+			}
+			return read(x).find(c, c.Adapter)
+		}}, nil
+	}
+	return p
 }
 
 func updateTextField(name string, set func(*adapter.UserUpdate, string)) TextField {
@@ -126,7 +121,7 @@ func updateTextField(name string, set func(*adapter.UserUpdate, string)) TextFie
 		if _, err := c.Adapter.UpdateUser(c.Ctx, update); err != nil {
 			return nil, err
 		}
-		return &Stored{u, func(string) (any, error) { return RecordOrNil(c.Adapter.GetUser(c.Ctx, owner)) }}, nil
+		return &Stored{u, func(string) (any, error) { return GetUser(owner).find(c, c.Adapter) }}, nil
 	}}
 }
 
@@ -157,8 +152,7 @@ func draftTextField(name string, p TextField, set func(*Draft, string)) TextFiel
 	return p
 }
 
-// AssignsIDs reports whether CreateUser replaces supplied IDs, declared or not
-// [USER-05].
+// AssignsIDs reports whether CreateUser replaces supplied IDs, declared or not [USER-05].
 func AssignsIDs(c *Context) bool {
 	if c.Harness().Declarations.AssignsIDs {
 		return true
@@ -168,8 +162,7 @@ func AssignsIDs(c *Context) bool {
 	return err == nil && got != nil && got.ID != u.ID
 }
 
-// AddressAs returns other if the declared e-mail equality treats it as equal to
-// address.
+// AddressAs returns other if the declared e-mail equality treats it as equal to address.
 func AddressAs(c *Context, address, other string) string {
 	if c.Harness().Declarations.EmailFoldsCase && LowerASCII(address) == LowerASCII(other) {
 		return other
@@ -177,8 +170,7 @@ func AddressAs(c *Context, address, other string) string {
 	return address
 }
 
-// Owner returns the ID of a new user who can own records, if the adapter keeps
-// users.
+// Owner returns the ID of a new user who can own records, if the adapter keeps users.
 func Owner(c *Context) string {
 	if !c.Works("CreateUser") {
 		return ""

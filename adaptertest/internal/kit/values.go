@@ -3,6 +3,8 @@ package kit
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,8 +13,7 @@ import (
 
 const Day = 24 * time.Hour
 
-// MalformedIDs returns ids that stores can't represent, and near misses of
-// known.
+// MalformedIDs returns ids that stores can't represent, and near misses of known.
 func MalformedIDs(known string) []string {
 	ids := []string{
 		"", " ", "x", "0", "-1", "zzzzzzzzzzzzzzzzzzzzzzzz", "0123456789abcdef0123456g",
@@ -34,9 +35,8 @@ func MalformedIDs(known string) []string {
 	return ids
 }
 
-// Fixtures have no zero values, no round milliseconds and no plain-ASCII text.
-// Every key is unique to the run and contains its seed. So the suite notices a
-// store that drops, cuts, folds or mixes up values.
+// Fixtures have no zero values, no round milliseconds and no plain-ASCII text. Every key is unique to the run and
+// contains its seed. So the suite notices a store that drops, cuts, folds or mixes up values.
 
 // Unique returns a string that no other call in any run returns. It holds the
 // word, the seed of the run and letters outside ASCII.
@@ -65,8 +65,7 @@ func (c *Context) Secret(word string) string {
 // ID returns a well-formed user ID that no user has.
 func (c *Context) ID() string { return c.Run.newID() }
 
-// Instant returns an instant d from now, in UTC, whose milliseconds are not
-// round.
+// Instant returns an instant d from now, in UTC, whose milliseconds are not round.
 func (c *Context) Instant(d time.Duration) time.Time {
 	t := c.Now().Add(d).UTC().Truncate(time.Second)
 	c.Mu.Lock()
@@ -102,9 +101,12 @@ func UserAt(c *Context, email string) adapter.User {
 }
 
 // UserWithID returns a new user with an ID.
-func UserWithID(c *Context) adapter.User {
+func UserWithID(c *Context) adapter.User { return UserNamed(c, c.ID()) }
+
+// UserNamed returns a new user with the ID.
+func UserNamed(c *Context, id string) adapter.User {
 	u := c.NewUser()
-	u.ID = c.ID()
+	u.ID = id
 	return u
 }
 
@@ -165,4 +167,72 @@ func NewPassword(c *Context, userID string) adapter.Password {
 		Hash:   "$argon2id$v=19$m=19456,t=2,p=1$" + c.Secret("hash-ñ+/"),
 		State:  fmt.Sprintf(`{"wrong": 3, "of": %q, "zero": "\\u0000"}`, c.Secret("state-ü☂")),
 	}
+}
+
+// UserFields are the fields of a user that an update can change.
+var UserFields = []string{"name", "email", "emailVerified", "image"}
+
+// UserUpdate sets the fields to new values.
+func UserUpdate(c *Context, id string, fields []string) adapter.UserUpdate {
+	return OnlyFields(UpdateTo(id, c.NewUser()), fields)
+}
+
+// UpdateTo sets all fields of the user with the ID to those of u.
+func UpdateTo(id string, u adapter.User) adapter.UserUpdate {
+	return adapter.UserUpdate{ID: id, Name: adapter.To(u.Name), Email: adapter.To(u.Email),
+		EmailVerified: adapter.To(u.EmailVerified), Image: adapter.To(u.Image)}
+}
+
+// OnlyFields returns the update without its changes of other fields. The words of a field's name may be apart.
+func OnlyFields[U any](update U, fields []string) U {
+	v := reflect.ValueOf(&update).Elem()
+	for i := range v.NumField() {
+		named := func(f string) bool { return strings.EqualFold(strings.ReplaceAll(f, " ", ""), v.Type().Field(i).Name) }
+		if _, change := v.Field(i).Interface().(interface{ IsSet() bool }); change && !slices.ContainsFunc(fields, named) {
+			v.Field(i).SetZero()
+		}
+	}
+	return update
+}
+
+// AccountFields are the fields of an account that an update can change.
+var AccountFields = []string{"access token", "refresh token", "id token", "scope", "token type", "session state", "expires at", "authorization details"}
+
+// AccountUpdate returns an update of the given fields to new values.
+func AccountUpdate(c *Context, key adapter.AccountKey, fields []string) adapter.AccountUpdate {
+	u := adapter.AccountUpdate{Provider: key.Provider, ProviderAccountID: key.ProviderAccountID}
+	for _, f := range fields {
+		switch f {
+		case "access token":
+			u.AccessToken = adapter.To(new(c.Secret("access-ŷ")))
+		case "refresh token":
+			u.RefreshToken = adapter.To(new(c.Secret("refresh-ŷ")))
+		case "id token":
+			u.IDToken = adapter.To(new(c.Secret("id-ŷ")))
+		case "scope":
+			u.Scope = adapter.To(new("openid " + c.Unique("skopé")))
+		case "token type":
+			u.TokenType = adapter.To(new("bearer-" + c.Unique("ŧ")))
+		case "session state":
+			u.SessionState = adapter.To(new(c.Unique("státe")))
+		case "expires at":
+			u.ExpiresAt = adapter.To(new(c.Instant(2*time.Hour).Unix() + Next(c))) // no two are equal
+		case "authorization details":
+			if !c.Harness().Declarations.Keeps("Account.AuthorizationDetails") {
+				continue
+			}
+			u.AuthorizationDetails = adapter.To(json.RawMessage(fmt.Sprintf(`[{"type":%q,"n":[1,2.5,null]}]`, c.Unique("détail"))))
+		}
+	}
+	return u
+}
+
+// SessionsMove reports whether the owner of a session can change, which the contract leaves open [SESS-23].
+func SessionsMove(c *Context) bool {
+	if !c.Works("UpdateSession") {
+		return false
+	}
+	s, to := c.Session(c.User().ID), c.User().ID
+	moved, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(to)})
+	return err == nil && (moved == nil || moved.UserID == to)
 }

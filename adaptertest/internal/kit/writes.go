@@ -2,7 +2,6 @@ package kit
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -14,9 +13,8 @@ import (
 type Write struct {
 	// read is a method that shows the change.
 	Method, read string
-	// Prepare makes the records that the write works on. It returns the write,
-	// and a function that describes what is missing of the change in the store,
-	// or returns "" if nothing is.
+	// Prepare makes the records that the write works on. It returns the write, and a function that describes what is
+	// missing of the change in the store, or returns "" if nothing is.
 	Prepare func(c *Context) (change Call, missing func() string)
 }
 
@@ -98,8 +96,7 @@ var writes = []Write{
 		d := ownedDraft(c, SessionRecord)
 		d.Store(c, c.Adapter)
 		d.Session.Expires = c.Instant(3 * time.Hour)
-		update := adapter.SessionUpdate{SessionToken: d.Session.SessionToken, Expires: adapter.To(d.Session.Expires)}
-		return UpdateSession(update), holds(c, d.Read(), d.Found())
+		return ExtendSession(d.Session.SessionToken, d.Session.Expires), holds(c, d.Read(), d.Found())
 	}},
 	removing("DeleteSession", SessionRecord),
 	creating(VerificationTokenRecord),
@@ -122,14 +119,10 @@ var writes = []Write{
 	}},
 }
 
-// Writes returns the writes whose methods the adapter has; the clause does not
-// apply if there is none.
+// Writes returns the writes whose methods the adapter has; the clause does not apply if there is none.
 func Writes(c *Context) []Write {
-	have := slices.DeleteFunc(slices.Clone(writes), func(w Write) bool { return !c.Works(w.Method) || !c.Works(w.read) })
-	if len(have) == 0 {
-		c.NotApplicable("the adapter has no write that can be read back")
-	}
-	return have
+	works := func(w Write) bool { return c.Works(w.Method) && c.Works(w.read) }
+	return Applicable(c, writes, works, "the adapter has no write that can be read back")
 }
 
 // Conflict is a write that must fail, because the record that it creates
@@ -162,8 +155,7 @@ func Conflicts(c *Context) (all []Conflict) {
 		update.Apply(b)
 		add("a change to a taken e-mail address", UpdateUser(update), holds(c, GetUser(b.ID), b))
 		if !AssignsIDs(c) {
-			same := c.NewUser()
-			same.ID = a.ID
+			same := UserNamed(c, a.ID)
 			add("a taken user ID", CreateUser(same), holds(c, GetUserByEmail(same.Email), &same))
 		}
 	}

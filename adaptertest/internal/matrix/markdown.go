@@ -3,15 +3,14 @@ package matrix
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
 
-// WriteMarkdown writes the matrix for a repository's front page: the wirings, their groups, and what is broken, waived, not
-// verified or left out. WritePage writes every clause too.
+// WriteMarkdown writes the matrix for a repository's front page: the wirings, and what is broken, waived, not verified or left
+// out. WritePage writes every clause too.
 func (m *Matrix) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Conformance\n\n"+
@@ -35,34 +34,12 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", i+1, c.Adapter, c.Wiring, c.ServerVersion(), verdict, must, should, rounds, took)
 	}
 
-	fmt.Fprintf(&b, "\n%s\n\n%s\n\n| group |%s\n|---|%s\n", roundsLegend, legend, each(m.Columns, func(i int, _ Column) string { return fmt.Sprintf(" %d |", i+1) }),
-		strings.Repeat(":-:|", len(m.Columns)))
-	for _, g := range m.groups() {
-		fmt.Fprintf(&b, "| %s (%s, %d) |%s\n", g.Title, g.ID, len(g.Clauses), each(m.Columns, func(_ int, c Column) string {
-			t := c.tally(g)
-			o := t.worst()
-			if slices.Contains(counted, o) {
-				return fmt.Sprintf(" %s %d |", mark(o), t[o])
-			}
-			return " " + mark(o) + " |"
-		}))
-	}
-
+	fmt.Fprintf(&b, "\n%s\n", roundsLegend)
 	for _, section := range []struct {
 		title   string
 		outcome adaptertest.Outcome
 	}{{"Broken", adaptertest.Fail}, {"Not reached", adaptertest.NotReached}, {"Waived", adaptertest.Waived}, {"Not verified", adaptertest.NotVerified}} {
-		lines := ""
-		for _, c := range m.Tried() {
-			for _, r := range c.Report.With(section.outcome) {
-				why := r.Reason
-				if why == "" && len(r.Evidence) > 0 {
-					why = firstLine(r.Evidence[0])
-				}
-				lines += fmt.Sprintf("- %s, %s %s: %s\n", c.Name(), r.Clause.Level, r.Clause.ID, cell(shorten(why, 300)))
-			}
-		}
-		if lines != "" {
+		if lines := m.reasons(section.outcome); lines != "" {
 			fmt.Fprintf(&b, "\n## %s\n\n%s", section.title, lines)
 		}
 	}
@@ -85,12 +62,39 @@ func (m *Matrix) leftOut() string {
 	return lines
 }
 
-func each(columns []Column, f func(int, Column) string) string {
-	var b strings.Builder
-	for i, c := range columns {
-		b.WriteString(f(i, c))
+// reasons lists the reasons of an outcome: for each one the wirings, and for each of these the clauses.
+func (m *Matrix) reasons(o adaptertest.Outcome) string {
+	var order []string
+	of := map[string][]string{}
+	for _, c := range m.Tried() {
+		clauses := map[string][]string{}
+		for _, r := range c.Report.With(o) {
+			why := r.Reason
+			if why == "" && len(r.Evidence) > 0 {
+				why = firstLine(r.Evidence[0])
+			}
+			id := r.Clause.ID
+			if r.Clause.Level != adaptertest.Must {
+				id += fmt.Sprintf(" (%s)", r.Clause.Level)
+			}
+			if _, found := of[why]; !found {
+				of[why] = nil
+				order = append(order, why)
+			}
+			clauses[why] = append(clauses[why], id)
+		}
+		for why, ids := range clauses {
+			of[why] = append(of[why], c.Name()+": "+strings.Join(ids, ", "))
+		}
 	}
-	return b.String()
+	lines := ""
+	for _, why := range order {
+		lines += fmt.Sprintf("- %s\n", cell(shorten(why, 300)))
+		for _, wiring := range of[why] {
+			lines += fmt.Sprintf("  - %s\n", cell(wiring))
+		}
+	}
+	return lines
 }
 
 // cell makes text fit for a cell or a list item.

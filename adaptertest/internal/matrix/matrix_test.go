@@ -56,11 +56,11 @@ func must(t *testing.T, level adaptertest.Level) string {
 // TestTitles checks that every group of the contract has a title.
 func TestTitles(t *testing.T) {
 	var b strings.Builder
-	if err := sample(t, "").WriteMarkdown(&b); err != nil {
+	if err := sample(t, "").WritePage(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, clause := range adaptertest.Clauses() {
-		if bare := "| " + clause.Group() + " (" + clause.Group() + ","; strings.Contains(b.String(), bare) {
+		if bare := `class="label">` + clause.Group() + "<"; strings.Contains(b.String(), bare) {
 			t.Errorf("the group %s has no title", clause.Group())
 		}
 	}

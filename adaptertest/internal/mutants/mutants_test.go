@@ -43,7 +43,7 @@ func TestMutantsAreCaught(t *testing.T) {
 			v, err := Judge(t.Context(), m, false, Everything)
 			// On a busy machine a run may not notice a race, and a random search may not meet a fault
 			// that needs many rounds; -races prints how often.
-			for again := 0; again < 2 && (m.Races || m.Rounds > 0) && err == nil && len(v.Missed) > 0; again++ {
+			for again := 0; again < 4 && (m.Races || m.Rounds > 0) && err == nil && len(v.Missed) > 0; again++ {
 				v, err = Judge(t.Context(), m, false, Everything)
 			}
 			if err != nil {

@@ -2,7 +2,10 @@ package mutants
 
 import (
 	"flag"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
@@ -72,27 +75,51 @@ var unnoticed = map[string]string{
 	"taken credential is not found":               "an error of the protocol has one kind",
 }
 
+// aloneTries is how often a broken adapter is judged when no other is.
+const aloneTries = 5
+
 // TestMutantsThroughProtocol judges broken adapters through the protocol: each of them fails a
-// clause that is named for it.
+// clause that is named for it. One whose times tell it, or whose race did not show beside the
+// others, is judged alone afterwards, since on a busy machine a run may notice neither.
 func TestMutantsThroughProtocol(t *testing.T) {
 	known := map[string]bool{}
-	for i, m := range All() {
-		known[m.Name] = true
-		if len(m.clauses()) == 0 || !*everyThrough && i%sampled != 0 {
-			continue
+	var mu sync.Mutex
+	var alone []Mutant
+	later := func(m Mutant) {
+		mu.Lock()
+		defer mu.Unlock()
+		alone = append(alone, m)
+	}
+	t.Run("together", func(t *testing.T) {
+		for i, m := range All() {
+			known[m.Name] = true
+			if len(m.clauses()) == 0 || !*everyThrough && i%sampled != 0 {
+				continue
+			}
+			if slices.Contains(m.Fails, "VOL-04") {
+				later(m)
+				continue
+			}
+			t.Run(strings.ReplaceAll(m.Name, " ", "-"), func(t *testing.T) {
+				t.Parallel()
+				missed, reason := missedThrough(t, m), unnoticed[m.Name]
+				switch {
+				case missed != "" && reason == "":
+					later(m)
+				case missed == "" && reason != "":
+					t.Errorf("%s: noticed through the protocol, and yet a reason is given why it is not: %s", m.Fault, reason)
+				}
+			})
 		}
+	})
+	for _, m := range alone {
 		t.Run(strings.ReplaceAll(m.Name, " ", "-"), func(t *testing.T) {
-			t.Parallel()
-			v, err := Judge(t.Context(), m, false, Protocol)
-			// On a busy machine a run may not notice a race, or a lookup that reads all records.
-			for again := 0; again < 2 && err == nil && len(v.Failed) == 0 && unnoticed[m.Name] == ""; again++ {
-				v, err = Judge(t.Context(), m, false, Protocol)
+			missed := missedThrough(t, m)
+			for try := 1; missed != "" && try < aloneTries; try++ {
+				missed = missedThrough(t, m)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if noticed := len(v.Failed) > 0; noticed == (unnoticed[m.Name] != "") {
-				t.Errorf("%s: noticed is %v through the protocol, and the reason why it is not is %q: %v", m.Fault, noticed, unnoticed[m.Name], v.Missed)
+			if missed != "" {
+				t.Errorf("%s: not noticed through the protocol, and no reason is given: %s", m.Fault, missed)
 			}
 		})
 	}
@@ -101,4 +128,18 @@ func TestMutantsThroughProtocol(t *testing.T) {
 			t.Errorf("there is no broken adapter %q", name)
 		}
 	}
+}
+
+// missedThrough judges a broken adapter through the protocol. It returns the outcomes of the clauses
+// that are named for it if it fails none of them.
+func missedThrough(t *testing.T, m Mutant) string {
+	t.Helper()
+	v, err := Judge(t.Context(), m, false, Protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Failed) > 0 {
+		return ""
+	}
+	return fmt.Sprint(v.Missed)
 }

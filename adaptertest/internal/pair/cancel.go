@@ -13,6 +13,12 @@ type Canceller struct {
 	Usual time.Duration // the time that a call usually takes
 }
 
+// NewCanceller starts the goroutine of a canceller. stop ends it.
+func NewCanceller() (k *Canceller, stop func()) {
+	p, stop := New()
+	return &Canceller{Runner: p}, stop
+}
+
 // Call runs do with a context that is cancelled at a random moment while do may
 // be running.
 func (k *Canceller) Call(ctx context.Context, do func(ctx context.Context)) {

@@ -11,37 +11,45 @@ import (
 	"time"
 )
 
-// After is how long a run takes before it shows a line, and Every how often the line changes.
+// After is how long a run takes before it shows a line, Every how often the line changes, and
+// Seldom how often there is one among other lines.
 const (
-	After = 5 * time.Second
-	Every = time.Second
+	After  = 5 * time.Second
+	Every  = time.Second
+	Seldom = 10 * time.Second
 )
 
 // Line is the line of a run. Its methods do nothing if it is nil.
 type Line struct {
 	out     io.Writer
+	among   bool // other lines, which it does not delete
 	total   int
 	started time.Time
 	stop    chan struct{}
 	ended   chan struct{}
 
 	mu      sync.Mutex
+	shown   bool
 	done    int
 	running []string
 }
 
 // Start returns the line of a run of so many clauses, or nil if nobody looks: if the file is no
-// terminal, or in CI.
-func Start(f *os.File, total int) *Line {
+// terminal, or in CI. Among other lines, such as those of go test -v, it does not take its place
+// again: it is a new line each time.
+func Start(f *os.File, total int, among bool) *Line {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("CI") != "" {
 		return nil
 	}
-	return begin(f, total, After, Every)
+	if among {
+		return begin(&Line{out: f, total: total, among: true}, After, Seldom)
+	}
+	return begin(&Line{out: f, total: total}, After, Every)
 }
 
-func begin(out io.Writer, total int, after, every time.Duration) *Line {
-	l := &Line{out: out, total: total, started: time.Now(), stop: make(chan struct{}), ended: make(chan struct{})}
+func begin(l *Line, after, every time.Duration) *Line {
+	l.started, l.stop, l.ended = time.Now(), make(chan struct{}), make(chan struct{})
 	go l.show(after, every)
 	return l
 }
@@ -50,44 +58,61 @@ func (l *Line) show(after, every time.Duration) {
 	defer close(l.ended)
 	next := time.NewTimer(after)
 	defer next.Stop()
-	for shown := false; ; shown = true {
+	for {
 		select {
 		case <-next.C:
-			_, _ = fmt.Fprint(l.out, clearLine, l.text(time.Since(l.started)))
+			l.Above(func() {
+				text := l.text(time.Since(l.started))
+				if l.shown = !l.among; l.among {
+					text = "adaptertest: " + text + "\n"
+				}
+				_, _ = fmt.Fprint(l.out, text)
+			})
 			next.Reset(every)
 		case <-l.stop:
-			if shown {
-				_, _ = fmt.Fprint(l.out, clearLine)
-			}
 			return
 		}
 	}
 }
 
+// Above writes something in the place of the line, which comes again below it.
+func (l *Line) Above(write func()) {
+	if l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.shown {
+			_, _ = fmt.Fprint(l.out, clearLine)
+			l.shown = false
+		}
+	}
+	write()
+}
+
 // clearLine goes to the beginning of the line and deletes it.
 const clearLine = "\r\x1b[K"
 
-// mostNamed is the number of running clauses that a line names.
-const mostNamed = 4
+// mostNamed is the number of running clauses that a line names. A line has at most 79 columns,
+// because a terminal does not delete one that it breaks.
+const mostNamed = 2
 
 func (l *Line) text(took time.Duration) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	named := strings.Join(l.running[:min(len(l.running), mostNamed)], ", ")
 	if more := len(l.running) - mostNamed; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("adaptertest: %d of %d clauses done, running %s, %d s", l.done, l.total, named, int(took.Seconds()))
+	return fmt.Sprintf("%d of %d clauses done, running %s, %d s", l.done, l.total, named, int(took.Seconds()))
 }
 
-// Begin says that a clause begins.
+// Begin says that a clause begins, unless it has begun.
 func (l *Line) Begin(clause string) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running = append(l.running, clause)
+	if !slices.Contains(l.running, clause) {
+		l.running = append(l.running, clause)
+	}
 }
 
 // End says that a clause has ended.
@@ -110,4 +135,5 @@ func (l *Line) Stop() {
 	}
 	close(l.stop)
 	<-l.ended
+	l.Above(func() {})
 }

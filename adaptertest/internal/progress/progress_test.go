@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"bufio"
 	"io"
 	"os"
 	"strings"
@@ -9,23 +10,45 @@ import (
 )
 
 func TestLine(t *testing.T) {
-	r, w := io.Pipe()
-	l := begin(w, 3, time.Millisecond, time.Millisecond)
-	l.Begin("USER-01")
-	l.Begin("USER-02")
-	l.End("USER-01")
-	read := make([]byte, 200)
-	for want := "adaptertest: 1 of 3 clauses done, running USER-02, 0 s"; ; {
-		n, err := r.Read(read)
-		if err != nil {
-			t.Fatal(err)
+	for _, among := range []bool{false, true} {
+		r, w := io.Pipe()
+		l := begin(&Line{out: w, total: 3, among: among}, time.Millisecond, time.Millisecond)
+		l.Begin("USER-01")
+		l.Begin("USER-02")
+		l.Begin("USER-02") // it is under way
+		l.End("USER-01")
+		read := bufio.NewReader(r)
+		wait := func(want string) {
+			t.Helper()
+			for text := ""; !strings.HasSuffix(text, want); {
+				b, err := read.ReadByte()
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += string(b)
+			}
 		}
-		if strings.Contains(string(read[:n]), want) {
-			break
+		if among {
+			wait("\nadaptertest: 1 of 3 clauses done, running USER-02, 0 s\nadaptertest: ")
+		} else {
+			wait(clearLine + "1 of 3 clauses done, running USER-02, 0 s" + clearLine)
+			go l.Above(func() { _, _ = io.WriteString(w, "a broken clause\n") })
+			wait(clearLine + "a broken clause\n1 of 3 clauses done")
 		}
+		go func() { _, _ = io.Copy(io.Discard, read) }()
+		l.Stop()
 	}
-	go func() { _, _ = io.Copy(io.Discard, r) }()
-	l.Stop()
+}
+
+// TestLineFitsTerminals shows the longest line on a terminal of 80 columns.
+func TestLineFitsTerminals(t *testing.T) {
+	l := &Line{total: 323, done: 123}
+	for _, clause := range []string{"SIGNUP-12", "AUTHN-15", "USER-01", "USER-02"} {
+		l.Begin(clause)
+	}
+	if text := l.text(1234 * time.Second); len(text) > 79 {
+		t.Errorf("%d columns: %s", len(text), text)
+	}
 }
 
 // TestNobodyLooks starts a line on a file that is no terminal.
@@ -34,7 +57,7 @@ func TestNobodyLooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := Start(f, 3)
+	l := Start(f, 3, false)
 	if l != nil {
 		t.Error("a file is no terminal")
 	}

@@ -55,9 +55,8 @@ func CheckHistories(c *kit.Context) {
 	}
 }
 
-// oneHistory makes and judges the n-th history of a kind. In turn, two
-// clients make their calls as simultaneously as possible, or several clients
-// make theirs.
+// oneHistory makes and judges the n-th history of a kind. In turn, two clients make their calls as simultaneously as
+// possible, or several clients make theirs.
 func oneHistory(c *kit.Context, p *pair.Runner, r kindOfHistory, handles []adapter.Adapter, n int) {
 	clients := kit.HistoryClients
 	if n%2 == 1 {
@@ -68,18 +67,15 @@ func oneHistory(c *kit.Context, p *pair.Runner, r kindOfHistory, handles []adapt
 	c.Mu.Lock()
 	source := rand.New(rand.NewPCG(c.Rand.Uint64(), c.Rand.Uint64()))
 	c.Mu.Unlock()
-	plans := make([][]kit.Call, clients)
-	for i := range plans {
-		for range kit.HistoryCalls / clients {
-			plans[i] = append(plans[i], draw(source))
-		}
-	}
+	plans := kit.Times(clients, func() []kit.Call {
+		return kit.Times(kit.HistoryCalls/clients, func() kit.Call { return draw(source) })
+	})
 	histories := make([][]Operation, clients)
 	start := time.Now()
 	client := func(i int) {
 		handle := i % len(handles)
 		for _, k := range plans[i] {
-			histories[i] = append(histories[i], perform(c, k, handles[handle], i, handle+1, start))
+			histories[i] = append(histories[i], perform(c.Ctx, c, k, handles[handle], i, handle+1, start))
 		}
 	}
 	if clients == 2 {
@@ -128,9 +124,8 @@ func judgeHistory(c *kit.Context, start *model.Model, made []Operation) history.
 // nothingBeside is a call that changes what no other call needs.
 var nothingBeside = Operation{Call: kit.UnlinkAccount(adapter.AccountKey{})}
 
-// statesAfter returns the states that a call of a history may leave if its outcome is
-// possible in the state, or none. What it returns is judged as if it were alone: the calls
-// before it are in the state.
+// statesAfter returns the states that a call of a history may leave if its outcome is possible in the state, or none.
+// What it returns is judged as if it were alone: the calls before it are in the state.
 func statesAfter(c *kit.Context, s *model.Model, m Operation) []*model.Model {
 	if m.Err != nil && kit.IsLookup(m.Method) {
 		return []*model.Model{s}
@@ -143,8 +138,7 @@ func statesAfter(c *kit.Context, s *model.Model, m Operation) []*model.Model {
 	return outcomes(c, s, m, nothingBeside, true)
 }
 
-// ambiguous reports whether a call failed with an error that leaves open
-// whether the call took effect.
+// ambiguous reports whether a call failed with an error that leaves open whether the call took effect.
 func ambiguous(m Operation) bool {
 	return m.Err != nil && !errors.Is(m.Err, adapter.ErrConflict) && !errors.Is(m.Err, adapter.ErrNotFound)
 }
@@ -174,16 +168,13 @@ var historyKinds = []kindOfHistory{
 			s := c.NewSession(owners[0].ID)
 			return func(r *rand.Rand) kit.Call {
 				s.Expires = s.Expires.Add(time.Minute)
-				update := adapter.SessionUpdate{SessionToken: s.SessionToken}
 				switch r.IntN(8) {
 				case 0, 1:
 					return kit.CreateSession(s)
 				case 2, 3:
-					update.Expires = adapter.To(s.Expires)
-					return kit.UpdateSession(update)
+					return kit.ExtendSession(s.SessionToken, s.Expires)
 				case 4:
-					update.UserID = adapter.To(owners[r.IntN(2)].ID)
-					return kit.UpdateSession(update)
+					return kit.MoveSession(s.SessionToken, owners[r.IntN(2)].ID)
 				case 5:
 					return kit.DeleteSession(s.SessionToken)
 				default:

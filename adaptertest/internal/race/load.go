@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -12,44 +12,38 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// MixedLoad lets clients make calls of all kinds for a while. Each client works
-// on its own records, whose results must be the same as without the other
-// clients, and on some records that all share. A wrong result is always a
+// MixedLoad lets clients make calls of all kinds for a while. Each client works on its own records, whose results
+// must be the same as without the other clients, and on some records that all share. A wrong result is always a
 // breach; an error is one if errors count.
 func MixedLoad(c *kit.Context, handles []adapter.Adapter, clients int, d time.Duration, errorsCount bool) {
 	c.Requires("CreateUser")
 	shared := kit.NewFixture(c, handles[0])
 	clients = min(clients, c.Most)
 	start := time.Now()
-	var mu sync.Mutex
-	passes, failures := 0, 0
+	var passes, failures atomic.Int64
 	c.Parallel(clients, func(client int) {
 		a := handles[client%len(handles)]
 		for pass := 0; (pass == 0 || time.Since(start) < d) && !c.Failed(); pass++ {
 			err := errors.Join(Alone(c, a, start.Add(2*d)), together(c, a, shared, client+pass))
-			mu.Lock()
-			passes++
+			passes.Add(1)
 			if err != nil {
-				failures++
+				failures.Add(1)
 			}
-			mu.Unlock()
 			var wrong wrongError
 			if err != nil && (errorsCount || errors.As(err, &wrong)) {
 				c.Errorf("client %d of %d, pass %d: %v", client, clients, pass+1, err)
 			}
 		}
 	})
-	c.Notef("%d clients went through all methods %d times, %d times with an error", clients, passes, failures)
+	c.Notef("%d clients went through all methods %d times, %d times with an error", clients, passes.Load(), failures.Load())
 }
 
-// wrongError means that a call returned a wrong result. Other errors mean that a
-// call failed.
+// wrongError means that a call returned a wrong result. Other errors mean that a call failed.
 type wrongError struct{ text string }
 
 func (e wrongError) Error() string { return e.text }
 
-// A pass is a sequence of calls through one handle. After an error, or at the given
-// time, it makes no more calls.
+// A pass is a sequence of calls through one handle. After an error, or at the given time, it makes no more calls.
 type pass struct {
 	c     *kit.Context
 	ctx   context.Context
@@ -75,8 +69,7 @@ func (p *pass) result(k kit.Call) any {
 	return got
 }
 
-// gets makes a call and compares the result, if the adapter has the method. A nil want
-// means an absent record.
+// gets makes a call and compares the result, if the adapter has the method. A nil want means an absent record.
 func (p *pass) gets(k kit.Call, want any) {
 	if p.ended() || !p.c.Works(k.Method) {
 		return
@@ -131,7 +124,7 @@ func Alone(c *kit.Context, a adapter.Adapter, until time.Time) error {
 	p.gets(kit.GetSessionAndUser(session.SessionToken), &adapter.SessionAndUser{Session: session, User: user})
 	if c.Works("UpdateSession") {
 		session.Expires = session.Expires.Add(time.Hour)
-		p.makes(kit.UpdateSession(adapter.SessionUpdate{SessionToken: session.SessionToken, Expires: adapter.To(session.Expires)}))
+		p.makes(kit.ExtendSession(session.SessionToken, session.Expires))
 		p.gets(kit.GetSessionAndUser(session.SessionToken), &adapter.SessionAndUser{Session: session, User: user})
 	}
 	p.makes(kit.CreateVerificationToken(token))
@@ -180,17 +173,17 @@ func together(c *kit.Context, a adapter.Adapter, k *kit.Records, turn int) error
 	}
 	p := &pass{c: c, ctx: c.Ctx, a: a}
 	p.makes(kit.UpdateUser(kit.UserUpdate(c, k.User.ID, []string{kit.UserFields[turn/2%len(kit.UserFields)]})))
-	p.makes(kit.UpdateSession(adapter.SessionUpdate{
-		SessionToken: k.Session.SessionToken, Expires: adapter.To(c.Instant(time.Hour)),
-	}))
+	p.makes(kit.ExtendSession(k.Session.SessionToken, c.Instant(time.Hour)))
 	p.makes(kit.UpdateAuthenticatorCounter(k.Authenticator.CredentialID, k.Authenticator.Counter+2))
 	p.makes(kit.UpdateAccount(kit.AccountUpdate(c, k.Account.Key(),
 		[]string{kit.AccountFields[turn/2%len(kit.AccountFields)]})))
 	return p.err
 }
 
-// NormalCalls makes calls that must succeed.
-func NormalCalls(ctx context.Context, c *kit.Context, a adapter.Adapter) error {
+// NormalCalls makes calls that must succeed within the limit.
+func NormalCalls(c *kit.Context, a adapter.Adapter, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(c.Ctx, limit)
+	defer cancel()
 	p := &pass{c: c, ctx: ctx, a: a}
 	if !c.Works("CreateUser") {
 		t := c.NewToken()

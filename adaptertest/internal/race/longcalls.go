@@ -9,8 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Gather stores many sessions, which session makes: up to 4,000, and as many as a slow
-// store can take in some time.
+// Gather stores many sessions, which session makes: up to 4,000, and as many as a slow store can take in some time.
 func Gather(c *kit.Context, session func(i int) adapter.Session) (all []adapter.Session) {
 	const most = 4000
 	enough, limit := 400, c.Span(kit.GatherTime)
@@ -27,9 +26,7 @@ func Gather(c *kit.Context, session func(i int) adapter.Session) (all []adapter.
 			return
 		}
 		s := session(i)
-		if _, err := c.Raw.CreateSession(c.Ctx, s); err != nil {
-			c.Fatalf("CreateSession: %v", err)
-		}
+		kit.StoreRaw(c, kit.CreateSession(s))
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, s)

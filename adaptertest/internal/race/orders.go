@@ -15,9 +15,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Two calls at the same time have the effect of the same calls one after the other,
-// in one of the two orders. The calls are drawn from all methods that work on the
-// records of a fixture.
+// Two calls at the same time have the effect of the same calls one after the other, in one of the two orders. The
+// calls are drawn from all methods that work on the records of a fixture.
 
 // contest is two calls that compete for records of two users. The first user has a second
 // authenticator, which is connected to the same account.
@@ -90,9 +89,7 @@ func (k *contest) writesOf(c *kit.Context, caller int) []kit.Call {
 		kit.LinkAccount(account),
 		kit.UnlinkAccount(k.Account.Key()),
 		kit.CreateSession(session),
-		kit.UpdateSession(adapter.SessionUpdate{
-			SessionToken: k.Session.SessionToken, Expires: adapter.To(session.Expires.Add(time.Duration(step) * time.Hour)),
-		}),
+		kit.ExtendSession(k.Session.SessionToken, session.Expires.Add(time.Duration(step)*time.Hour)),
 		kit.DeleteSession(k.Session.SessionToken),
 		kit.CreateVerificationToken(token),
 		kit.UseVerificationToken(k.Token.Key()),
@@ -116,9 +113,7 @@ func (k *contest) writesOf(c *kit.Context, caller int) []kit.Call {
 		calls = append(calls, kit.DeleteAuthenticator(k.User.ID, twin.CredentialID, false))
 	}
 	if k.moves {
-		calls = append(calls, kit.UpdateSession(adapter.SessionUpdate{
-			SessionToken: k.Session.SessionToken, UserID: adapter.To(k.other.ID),
-		}))
+		calls = append(calls, kit.MoveSession(k.Session.SessionToken, k.other.ID))
 	}
 	return c.Working(calls)
 }
@@ -152,15 +147,14 @@ func LookupsBesideWrites(c *kit.Context) {
 	}, func(k *contest, h []Operation) error { return haveAnOrder(c, k, h, true) })
 }
 
-// CallsDoNotFail makes a write and any other call at the same time. Neither fails, unless it
-// is refused.
+// CallsDoNotFail makes a write and any other call at the same time. Neither fails, unless it is refused.
 func CallsDoNotFail(c *kit.Context) {
 	all := func(k *contest) []kit.Call { return append(k.writesOf(c, 1), k.lookups(c)...) }
 	pairsOfCalls(c, all, func(k *contest, h []Operation) error {
 		for i, m := range h {
 			beside, s := h[1-i], k.model(c)
 			_, _ = beside.Do(c.Ctx, s)
-			if ambiguous(m) && !errors.Is(m.Err, adapter.ErrUnsupported) && !mayRefuse(c, s, m, beside) {
+			if ambiguous(m) && !errors.Is(m.Err, adapter.ErrUnsupported) && !mayRefuse(s, m, beside) {
 				return fmt.Errorf("%s failed beside %s: %w", m.Method, beside.Method, m.Err)
 			}
 		}
@@ -168,9 +162,8 @@ func CallsDoNotFail(c *kit.Context) {
 	})
 }
 
-// pairsOfCalls makes each write of the first caller at the same time as each call of the
-// second, in random order and for a limited time: at the barrier, then with the first call
-// stopped after each of its steps.
+// pairsOfCalls makes each write of the first caller at the same time as each call of the second, in random order and
+// for a limited time: at the barrier, then with the first call stopped after each of its steps.
 func pairsOfCalls(c *kit.Context, second func(*contest) []kit.Call, verify func(*contest, []Operation) error) {
 	moves, handles := kit.SessionsMove(c), kit.Handles(c)
 	sample := newContest(c, moves)
@@ -212,10 +205,9 @@ func pairsOfCalls(c *kit.Context, second func(*contest) []kit.Call, verify func(
 	c.Notef("%d of %d pairs of calls step by step", n, len(pairs))
 }
 
-// pairsOf returns the positions of all pairs of a call of the first and one of the second
-// caller, in random order: at first one of each two methods of the same kind of record,
-// then the other pairs of these methods, and last those that are not related. It returns
-// the number of related pairs.
+// pairsOf returns the positions of all pairs of a call of the first and one of the second caller, in random order: at
+// first one of each two methods of the same kind of record, then the other pairs of these methods, and last those
+// that are not related. It returns the number of related pairs.
 func pairsOf(c *kit.Context, first, second []kit.Call) (pairs [][2]int, related int) {
 	for i := range first {
 		for j := range second {
@@ -243,8 +235,7 @@ func pairsOf(c *kit.Context, first, second []kit.Call) (pairs [][2]int, related 
 	return pairs, related
 }
 
-// more reports whether there is time for another pair of calls: twice as much if some
-// have not been made yet.
+// more reports whether there is time for another pair of calls: twice as much if some have not been made yet.
 func more(c *kit.Context, unmade bool, start time.Time) bool {
 	limit := c.Span(kit.OrdersTime)
 	if c.Hurried {
@@ -305,18 +296,16 @@ func unexplained(c *kit.Context, k *contest, order []Operation, look kit.Keys, a
 		if err != nil {
 			c.Fatalf("the model fails: %v", err)
 		}
-		why = strings.Join(kit.Differences(c, after, append(want, finished...)), "; ")
-		if why == "" {
+		if why = strings.Join(kit.Differences(c, after, append(want, finished...)), "; "); why == "" {
 			break
 		}
 	}
 	return why
 }
 
-// outcomes returns the states that the call may leave if its outcome is possible in the
-// state, or none. If exact is set, the content of a record that an update returns is
-// judged. That of the first call is not, because the adapter may read it after the
-// second one.
+// outcomes returns the states that the call may leave if its outcome is possible in the state, or none. If exact is
+// set, the content of a record that an update returns is judged. That of the first call is not, because the adapter
+// may read it after the second one.
 func outcomes(c *kit.Context, s *model.Model, m, beside Operation, exact bool) []*model.Model {
 	done := s.Clone()
 	if t, ok := m.Args[0].(adapter.VerificationToken); ok && (m.Err == nil || ambiguous(m)) {
@@ -328,7 +317,7 @@ func outcomes(c *kit.Context, s *model.Model, m, beside Operation, exact bool) [
 		return []*model.Model{s}
 	case ambiguous(m):
 		return []*model.Model{s, done} // CONC-15 judges whether it may fail
-	case m.Err != nil && (sameKind(s, m, refused) || mayRefuse(c, s, m, beside)):
+	case m.Err != nil && (sameKind(s, m, refused) || mayRefuse(s, m, beside)):
 		return []*model.Model{s}
 	case m.Err != nil || refused != nil || !possible(c, m, want, beside):
 		return nil
@@ -362,7 +351,7 @@ func sameKind(s *model.Model, m Operation, refused error) bool {
 }
 
 // mayRefuse reports whether a write may be refused although it would succeed alone.
-func mayRefuse(c *kit.Context, s *model.Model, m, beside Operation) bool {
+func mayRefuse(s *model.Model, m, beside Operation) bool {
 	switch m.Method {
 	case "CreateUser", "CreateUserWithAccount", "CreateUserWithPassword", "UpdateUser", "LinkAccount", "CreateSession", "CreateAuthenticator",
 		"CreateVerificationToken":
@@ -401,9 +390,8 @@ func possible(c *kit.Context, m Operation, want any, beside Operation) bool {
 	return c.Unlike(m.Result, want) == ""
 }
 
-// finish deletes the verification tokens of the fixture and tries to use each twice, deletes
-// the two users, and makes all lookups again: what one call has left in an index alone shows
-// then.
+// finish deletes the verification tokens of the fixture and tries to use each twice, deletes the two users, and makes
+// all lookups again: what one call has left in an index alone shows then.
 func finish(c *kit.Context, a adapter.Adapter, k *contest, look kit.Keys) ([]kit.Lookup, error) {
 	pending := []adapter.VerificationTokenKey{k.Token.Key(), k.New.Token.Key(), k.Token.Key(), k.New.Token.Key()}
 	calls := []kit.Call{kit.DeleteVerificationTokens(k.Token.Identifier)}
@@ -433,28 +421,22 @@ func finish(c *kit.Context, a adapter.Adapter, k *contest, look kit.Keys) ([]kit
 	return append(results, rest...), err
 }
 
-// asAssigned returns the call with the ID that the adapter gave to the user that the call
-// created.
+// asAssigned returns the call with the ID that the adapter gave to the user that the call created.
 func asAssigned(m Operation) kit.Call {
-	u, _ := m.Result.(*adapter.User)
-	if m.Err != nil || u == nil {
+	created, _ := m.Result.(*adapter.User)
+	user, creates := m.Args[0].(adapter.User)
+	if m.Err != nil || created == nil || !creates {
 		return m.Call
 	}
+	user.ID = created.ID
 	switch m.Method {
-	case "CreateUser":
-		user := m.Args[0].(adapter.User)
-		user.ID = u.ID
-		return kit.CreateUser(user)
 	case "CreateUserWithAccount":
-		user := m.Args[0].(adapter.User)
-		user.ID = u.ID
 		return kit.CreateUserWithAccount(user, m.Args[1].(adapter.Account), m.Args[2].(*adapter.Authenticator))
 	case "CreateUserWithPassword":
-		user := m.Args[0].(adapter.User)
-		user.ID = u.ID
 		return kit.CreateUserWithPassword(user, m.Args[1].(adapter.Password))
+	default:
+		return kit.CreateUser(user)
 	}
-	return m.Call
 }
 
 // createdIDs returns the ID of the user that the call creates, if it creates one.
@@ -463,4 +445,67 @@ func createdIDs(k kit.Call) []string {
 		return []string{u.ID}
 	}
 	return nil
+}
+
+// WritesInTurn makes all writes on the same few records, one after the other in random
+// order, and all lookups after each of them. What a call has left in a cache, an index or
+// a counter must not change what a later one does, or what the lookups find.
+func WritesInTurn(c *kit.Context) {
+	if !c.Works("CreateUser") {
+		return
+	}
+	moves := kit.SessionsMove(c)
+	n, start := 0, time.Now()
+	for ; n < max(1, c.Rounds(kit.FewestTurns)) || time.Since(start) < c.Span(kit.TurnsTime)/c.Haste; n++ {
+		k := newContest(c, moves)
+		inTurn(c, k, shuffledWrites(c, k))
+	}
+	c.Notef("all writes in turn, %d times", n)
+}
+
+// shuffledWrites returns the writes of both callers, and more for the other user, in random order. It leaves out most
+// removals in some cases and none in others, because few calls do anything to what has been removed.
+func shuffledWrites(c *kit.Context, k *contest) []kit.Call {
+	change := c.NewUser()
+	writes := slices.Concat(k.writesOf(c, 0), k.writesOf(c, 1), c.Working([]kit.Call{
+		kit.UpdateUser(adapter.UserUpdate{ID: k.other.ID, Name: adapter.To(change.Name)}),
+		kit.UpdateUser(adapter.UserUpdate{ID: k.other.ID, EmailVerified: adapter.To(change.EmailVerified)}),
+		kit.DeleteSessionsByUserID(k.other.ID, ""),
+	}))
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	leftOut := c.Rand.Float64()
+	writes = slices.DeleteFunc(writes, func(m kit.Call) bool { return removes(m) && c.Rand.Float64() < leftOut })
+	c.Rand.Shuffle(len(writes), func(i, j int) { writes[i], writes[j] = writes[j], writes[i] })
+	return writes
+}
+
+// inTurn makes the calls one after the other and compares each, and all lookups after it, with the model.
+func inTurn(c *kit.Context, k *contest, calls []kit.Call) {
+	state, look := k.model(c), k.keys()
+	alone := Operation{Call: kit.DeleteUser("")} // nothing runs beside the calls
+	var made []kit.MadeCall
+	for _, m := range calls {
+		if a, ok := m.Args[0].(adapter.Account); ok && state.Accounts[a.Key()].UserID == a.UserID {
+			continue // linking again to the same user may fail or not [ACCT-07]
+		}
+		h := perform(c.Ctx, c, m, c.Raw, 0, 1, time.Now())
+		made = append(made, kit.MadeCall{Method: h.Method, Args: h.Args, Result: h.Result, Err: h.Err})
+		h.Call = asAssigned(h)
+		look.Users = append(look.Users, createdIDs(h.Call)...)
+		got, err := kit.Snapshot(c.Ctx, c, c.Raw, look)
+		kit.Must(c, "a lookup after "+h.Method, &look, err)
+		why := "its outcome is not possible"
+		var next *model.Model
+		for _, s := range outcomes(c, state, h, alone, true) {
+			if why = strings.Join(kit.Differences(c, got, faulted.SnapshotOfModel(c, s, look)), "; "); why == "" {
+				next = s
+				break
+			}
+		}
+		if next == nil {
+			c.Fatalf("%s, after other writes of the same records: %s\n  %s", h.Method, why, kit.OneEachLine(made))
+		}
+		state = next
+	}
 }

@@ -18,14 +18,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// Races are run in two ways. At the barrier many calls start at one moment, many
-// times: that finds likely faults. And one call is stopped after each of its steps in
-// turn, while another call runs to its end: where its answers are held, or where it checks
-// its context. The first call then acts on the data that it read before, so this way
-// finds most read-then-write faults with certainty.
+// Races are run in two ways. At the barrier many calls start at one moment, many times: that finds likely faults. And
+// one call is stopped after each of its steps in turn, while another call runs to its end: where its answers are
+// held, or where it checks its context. The first call then acts on the data that it read before, so this way finds
+// most read-then-write faults with certainty.
 
-// Operation is a finished call, with its handle, its start and end, and its
-// outcome.
+// Operation is a finished call, with its handle, its start and end, and its outcome.
 type Operation struct {
 	kit.Call
 	client, handle int
@@ -58,12 +56,7 @@ func HistoryText(h []Operation) string {
 }
 
 // perform makes a call. A panic is a breach and becomes an error.
-func perform(c *kit.Context, k kit.Call, a adapter.Adapter, client, handle int, since time.Time) Operation {
-	return performWith(c.Ctx, c, k, a, client, handle, since)
-}
-
-// performWith makes a call with a context of its own.
-func performWith(ctx context.Context, c *kit.Context, k kit.Call, a adapter.Adapter, client, handle int, since time.Time) (m Operation) {
+func perform(ctx context.Context, c *kit.Context, k kit.Call, a adapter.Adapter, client, handle int, since time.Time) (m Operation) {
 	m = Operation{Call: k, client: client, handle: handle, From: time.Since(since)}
 	defer func() {
 		if v := recover(); v != nil {
@@ -75,17 +68,16 @@ func performWith(ctx context.Context, c *kit.Context, k kit.Call, a adapter.Adap
 	m.Result, m.Err = k.Do(ctx, a)
 	m.To = time.Since(since)
 	c.Deadlock.See(m.Err)
+	c.Trace.Returned(m.Err)
 	return m
 }
 
-// Case is one race: calls that are made at once, and the check after all
-// have returned.
+// Case is one race: calls that are made at once, and the check after all have returned.
 type Case struct {
 	Calls []kit.Call
 	// Verify judges the outcome. Its reads go to the adapter without the observer.
 	Verify func(h []Operation) error
-	// Exact says that a declaration of eventual reads does not excuse a
-	// difference.
+	// Exact says that a declaration of eventual reads does not excuse a difference.
 	Exact bool
 }
 
@@ -115,13 +107,17 @@ func AtBarrier(c *kit.Context, handles []adapter.Adapter, n int, arrange func(n,
 			judge(c, k, allTogether(c, handles, k.Calls), how)
 			continue
 		}
-		k := arrange(2, rounds)
-		h := TwoTogether(c, p, handles, k.Calls)
-		if h[0].From < h[1].To && h[1].From < h[0].To {
+		if twoMeet(c, p, handles, arrange(2, rounds), how) {
 			overlaps++
 		}
-		judge(c, k, h, how)
 	}
+}
+
+// twoMeet runs a race case of two calls at the barrier. It reports whether they overlapped.
+func twoMeet(c *kit.Context, p *pair.Runner, handles []adapter.Adapter, k Case, how string) bool {
+	h := TwoTogether(c, p, handles, k.Calls)
+	judge(c, k, h, how)
+	return Overlap(h)
 }
 
 // Over reports whether a race has reached its limit of time.
@@ -132,9 +128,10 @@ func Over(c *kit.Context, rounds int, elapsed, limit time.Duration) bool {
 // allTogether makes calls at one moment, as far as the scheduler allows.
 func allTogether(c *kit.Context, handles []adapter.Adapter, calls []kit.Call) []Operation {
 	history := make([]Operation, len(calls))
+	defer c.Trace.Begin(calls...)()
 	start := time.Now()
 	c.Parallel(len(calls), func(i int) {
-		history[i] = perform(c, calls[i], handles[i%len(handles)], i, i%len(handles)+1, start)
+		history[i] = perform(c.Ctx, c, calls[i], handles[i%len(handles)], i, i%len(handles)+1, start)
 	})
 	return history
 }
@@ -143,6 +140,7 @@ func allTogether(c *kit.Context, handles []adapter.Adapter, calls []kit.Call) []
 // the same handle as the first or through another one.
 func TwoTogether(c *kit.Context, p *pair.Runner, handles []adapter.Adapter, calls []kit.Call) []Operation {
 	history := make([]Operation, 2)
+	defer c.Trace.Begin(calls...)()
 	c.Mu.Lock()
 	second, later := c.Rand.IntN(len(handles)), time.Duration(0)
 	if c.Rand.IntN(2) == 0 {
@@ -151,10 +149,10 @@ func TwoTogether(c *kit.Context, p *pair.Runner, handles []adapter.Adapter, call
 	c.Mu.Unlock()
 	start := time.Now()
 	p.Together(
-		func() { history[0] = perform(c, calls[0], handles[0], 0, 1, start) },
+		func() { history[0] = perform(c.Ctx, c, calls[0], handles[0], 0, 1, start) },
 		func() {
 			pair.WaitUntil(start.Add(later))
-			history[1] = perform(c, calls[1], handles[second], 1, second+1, start)
+			history[1] = perform(c.Ctx, c, calls[1], handles[second], 1, second+1, start)
 		})
 	c.Usual += (history[0].To - history[0].From - c.Usual) / 8
 	return history
@@ -187,17 +185,16 @@ func WithHeldAnswers(c *kit.Context, handles []adapter.Adapter, round int, arran
 	}
 }
 
-// stepByStep runs race cases of two calls. It stops the first call, which is one of the
-// two, after each of its steps in turn, and the other one runs, for the pause if it has to
-// wait. A step is an answer of the store if the harness can hold answers, and else a check
-// of the context. The other call is made through the same handle and through another one;
-// in a hurried run through one of them.
+// stepByStep runs race cases of two calls. It stops the first call, which is one of the two, after each of its steps
+// in turn, and the other one runs, for the pause if it has to wait. A step is an answer of the store if the harness
+// can hold answers, and else a check of the context. The other call is made through the same handle and through
+// another one; in a hurried run through one of them.
 func stepByStep(c *kit.Context, handles []adapter.Adapter, first int, pause time.Duration, arrange func() Case) {
+	others := handles
 	if c.Hurried {
-		stepByStepWith(c, handles[0], oneOf(c, handles), first, pause, arrange)
-		return
+		others = []adapter.Adapter{oneOf(c, handles)}
 	}
-	for _, other := range handles {
+	for _, other := range others {
 		stepByStepWith(c, handles[0], other, first, pause, arrange)
 	}
 }
@@ -211,23 +208,32 @@ func oneOf(c *kit.Context, handles []adapter.Adapter) adapter.Adapter {
 
 // stepByStepWith is stepByStep with one handle for each call.
 func stepByStepWith(c *kit.Context, one, other adapter.Adapter, first int, pause time.Duration, arrange func() Case) {
-	handles := []adapter.Adapter{one, other}
-	control := kit.Faults(c)
-	if control != nil {
+	how, stop := "the answer to step %d of client %d was held while client %d ran", AtHeldAnswer
+	if control := kit.Faults(c); control != nil {
 		defer control.Heal()
+	} else {
+		pause = min(pause, kit.LookPause)
+		how, stop = "client %[2]d checked its context, for time %[1]d, and did not go on while client %[3]d ran", atLook
 	}
 	for step := 1; step <= kit.HeldSteps; step++ {
 		k := arrange()
-		var history []Operation
-		var stopped bool
-		how := "the answer to step %d of client %d was held while client %d ran"
-		if control != nil {
-			history, stopped = oneHeld(c, control, handles, k.Calls, first, step, pause)
-		} else {
-			pause = min(pause, kit.LookPause)
-			how = "client %[2]d checked its context, for time %[1]d, and did not go on while client %[3]d ran"
-			history, stopped = oneAtLook(c, handles, k.Calls, first, step, pause)
-		}
+		start := time.Now()
+		history := make([]Operation, 2)
+		two := make(chan struct{})
+		runOther := sync.OnceFunc(func() {
+			go func() {
+				defer close(two)
+				history[1-first] = perform(c.Ctx, c, k.Calls[1-first], other, 1-first, 2, start)
+			}()
+		})
+		stopped := stop(c, step, func(ctx context.Context) {
+			history[first] = perform(ctx, c, k.Calls[first], one, first, 1, start)
+		}, func() {
+			runOther()
+			faulted.Soon(two, pause)
+		})
+		runOther()
+		<-two
 		judge(c, k, history, fmt.Sprintf(how, step, first, 1-first))
 		if !stopped {
 			break
@@ -235,60 +241,26 @@ func stepByStepWith(c *kit.Context, one, other adapter.Adapter, first int, pause
 	}
 }
 
-// oneAtLook makes two calls. The first runs until it checks its context for the given
-// time, then the other runs, for the pause if it has to wait, then the rest of the first.
-// It reports whether the first call checked its context so often.
-func oneAtLook(c *kit.Context, handles []adapter.Adapter, calls []kit.Call, first, look int, pause time.Duration) ([]Operation, bool) {
-	start := time.Now()
-	history := make([]Operation, 2)
-	two := make(chan struct{})
-	other := sync.OnceFunc(func() {
-		go func() {
-			defer close(two)
-			history[1-first] = perform(c, calls[1-first], handles[len(handles)-1], 1-first, len(handles), start)
-		}()
-	})
-	ctx := pair.NewLookContext(c.Ctx, look, func() {
-		other()
-		faulted.Soon(two, pause)
-	})
-	history[first] = performWith(ctx, c, calls[first], handles[0], first, 1, start)
-	stopped := ctx.Tripped()
-	other()
-	<-two
-	return history, stopped
+// atLook makes a call that calls meanwhile when it checks its context for the given time. It
+// reports whether the call checked its context so often.
+func atLook(c *kit.Context, look int, call func(ctx context.Context), meanwhile func()) bool {
+	ctx := pair.NewLookContext(c.Ctx, look, meanwhile)
+	call(ctx)
+	return ctx.Tripped()
 }
 
-// oneHeld makes two calls. The first runs until the store has answered its step,
-// then the other runs, for the pause if it has to wait, then the rest of the first. It
-// reports whether the first call had that step.
-func oneHeld(c *kit.Context, control fault.Control, handles []adapter.Adapter, calls []kit.Call, first, step int, pause time.Duration) ([]Operation, bool) {
-	start := time.Now()
-	hold, err := control.Inject(fault.HoldReply, step)
+// AtHeldAnswer makes a call, and calls meanwhile when the store has answered its step, before
+// the call has the answer. It reports whether the call had that step.
+func AtHeldAnswer(c *kit.Context, step int, call func(ctx context.Context), meanwhile func()) bool {
+	hold, err := kit.Faults(c).Inject(fault.HoldReply, step)
 	if err != nil {
 		c.NotVerified("hold an answer: %v", err)
 	}
-	history := make([]Operation, 2)
-	run := func(i, handle int) { history[i] = perform(c, calls[i], handles[handle], i, handle+1, start) }
-	two := make(chan struct{})
-	other := func() {
-		defer close(two)
-		run(1-first, len(handles)-1)
-	}
-	held := faulted.Holding(hold, func() { run(first, 0) }, func(<-chan struct{}) {
-		go other()
-		faulted.Soon(two, pause)
-	})
-	if !held {
-		other()
-	}
-	<-two
-	return history, held
+	return faulted.Holding(hold, func() { call(c.Ctx) }, func(<-chan struct{}) { meanwhile() })
 }
 
-// Pairs lets updates of two different fields of one record race, for each
-// ordered pair of the n fields. It alternates between the barrier and held
-// answers to the first update.
+// Pairs lets updates of two different fields of one record race, for each ordered pair of the n fields. It alternates
+// between the barrier and held answers to the first update.
 func Pairs(c *kit.Context, n int, arrange func(first, second int) Case) {
 	var pairs [][2]int
 	for i := range n {
@@ -302,38 +274,30 @@ func Pairs(c *kit.Context, n int, arrange func(first, second int) Case) {
 	p, stop := pair.New()
 	defer stop()
 	start := time.Now()
-	overlaps := 0
-	for round := 0; ; round++ {
+	for round, overlaps := 0, 0; ; round++ {
 		elapsed := time.Since(start)
 		if round >= len(pairs) && overlaps >= c.Rounds(kit.OverlapsOfPair*len(pairs)) || Over(c, round, elapsed, 2*kit.RaceLimit) {
 			break
 		}
 		fields := pairs[round%len(pairs)]
-		k := arrange(fields[0], fields[1])
-		h := TwoTogether(c, p, handles, k.Calls)
-		if h[0].From < h[1].To && h[1].From < h[0].To {
+		if twoMeet(c, p, handles, arrange(fields[0], fields[1]), fmt.Sprintf("round %d, at the barrier", round+1)) {
 			overlaps++
 		}
-		judge(c, k, h, fmt.Sprintf("round %d, at the barrier", round+1))
 	}
 	for _, fields := range pairs {
 		stepByStep(c, handles, 0, kit.HeldPause, func() Case { return arrange(fields[0], fields[1]) })
 	}
 }
 
-// FieldsSurvive lets updates of different fields of one record race, and reads the record: all
-// that succeeded are there. update returns the update of a field, and applies it to a record.
-// The fields change after so many rounds.
+// FieldsSurvive lets updates of different fields of one record race, and reads the record: all that succeeded are
+// there. update returns the update of a field, and applies it to a record. The fields change after so many rounds.
 func FieldsSurvive[T any](c *kit.Context, fields []string, rounds int, current T, read kit.Call, update func(field string) (kit.Call, func(*T))) {
 	arrange := func(chosen ...int) Case {
-		var k Case
-		applies := make([]func(*T), len(chosen))
+		calls, applies := make([]kit.Call, len(chosen)), make([]func(*T), len(chosen))
 		for i, field := range chosen {
-			var call kit.Call
-			call, applies[i] = update(fields[field])
-			k.Calls = append(k.Calls, call)
+			calls[i], applies[i] = update(fields[field])
 		}
-		k.Verify = func(h []Operation) error {
+		return Case{Calls: calls, Verify: func(h []Operation) error {
 			want, backwards, failed := current, current, false
 			for i, m := range h {
 				if m.Err == nil {
@@ -344,18 +308,16 @@ func FieldsSurvive[T any](c *kit.Context, fields []string, rounds int, current T
 				}
 				failed = failed || m.Err != nil
 			}
-			record, err := read.Do(c.Ctx, c.Raw)
-			got, _ := record.(*T)
-			if err != nil || got == nil {
-				return fmt.Errorf("%s: got %s, error %w", read.Method, diff.Show(got), err)
+			got, err := Found[T](c, read)
+			if err != nil {
+				return err
 			}
 			if d := c.Unlike(got, &want); d != "" && c.Unlike(got, &backwards) != "" && !failed {
 				return fmt.Errorf("after successful updates of different fields: %s", d)
 			}
 			current = *got
 			return nil
-		}
-		return k
+		}}
 	}
 	Run(c, len(fields), func(n, round int) Case {
 		chosen := make([]int, n)
@@ -382,19 +344,15 @@ func Each(c *kit.Context, handles []adapter.Adapter, n int, races []func(n int) 
 	}
 }
 
-// MovesBeside lets a call that deletes a user's sessions, or the user, race with updates
-// that give the sessions to another user. A session that is the other's stays. It
-// returns the number of sessions too.
+// MovesBeside lets a call that deletes a user's sessions, or the user, race with updates that give the sessions to
+// another user. A session that is the other's stays. It returns the number of sessions too.
 func MovesBeside(c *kit.Context, deletion kit.Call, n int, userID, otherID string) (Case, int) {
 	k := Case{Calls: []kit.Call{deletion}}
 	before := make([]adapter.Session, n-1)
 	for i := range before {
 		before[i] = c.NewSession(userID)
-		_, err := c.Raw.CreateSession(c.Ctx, before[i])
-		kit.Must(c, "CreateSession", &before[i], err)
-		k.Calls = append(k.Calls, kit.UpdateSession(adapter.SessionUpdate{
-			SessionToken: before[i].SessionToken, UserID: adapter.To(otherID),
-		}))
+		kit.StoreRaw(c, kit.CreateSession(before[i]))
+		k.Calls = append(k.Calls, kit.MoveSession(before[i].SessionToken, otherID))
 	}
 	k.Verify = func(h []Operation) error {
 		for i, m := range h[1:] {
@@ -422,6 +380,29 @@ func Unless(ok bool, format string, args ...any) error {
 	}
 	return fmt.Errorf(format, args...)
 }
+
+// NoneFails returns the error of the first call that failed. when says what it was made beside.
+func NoneFails(h []Operation, when string) error {
+	for _, m := range h {
+		if m.Err != nil {
+			return fmt.Errorf("%s %s failed: %w", m.Method, when, m.Err)
+		}
+	}
+	return nil
+}
+
+// Found makes a lookup of a record that is there.
+func Found[T any](c *kit.Context, read kit.Call) (*T, error) {
+	record, err := read.Do(c.Ctx, c.Raw)
+	got, _ := record.(*T)
+	if err != nil || got == nil {
+		return nil, fmt.Errorf("%s: got %s, error %w", read.Method, diff.Show(got), err)
+	}
+	return got, nil
+}
+
+// Overlap reports whether two calls ran at the same time.
+func Overlap(h []Operation) bool { return h[0].From < h[1].To && h[1].From < h[0].To }
 
 // UserID returns the ID of the user, or nothing without a user.
 func UserID(u *adapter.User) string {

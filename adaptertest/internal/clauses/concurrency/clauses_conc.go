@@ -20,13 +20,12 @@ var concClauses = []kit.Check{
 		raceForToken(c, func(t adapter.VerificationToken, h []race.Operation) error {
 			winners, failed := 0, 0
 			for _, m := range h {
+				if d := c.Unlike(m.Result, &t); m.Won() && d != "" {
+					return fmt.Errorf("the winner got another token: %s", d)
+				}
 				if m.Won() {
 					winners++
-					if d := c.Unlike(m.Result, &t); d != "" {
-						return fmt.Errorf("the winner got another token: %s", d)
-					}
-				}
-				if m.Err != nil {
+				} else if m.Err != nil {
 					failed++
 				}
 			}
@@ -34,45 +33,35 @@ var concClauses = []kit.Check{
 			if err == nil && rest != nil {
 				winners++
 			}
-			if winners == 1 || winners == 0 && err != nil {
-				return nil
-			}
-			return fmt.Errorf("%d uses, the last one after the race, got the token (%d failed), want 1", winners,
-				failed)
+			return race.Unless(winners == 1 || winners == 0 && err != nil,
+				"%d uses, the last one after the race, got the token (%d failed), want 1", winners, failed)
 		})
 		race.Run(c, 4, func(n int, x1 int) race.Case { return arrangeSamePair(c, n, x1) })
 	}},
 	{ID: "CONC-02", Words: "losers-get-absent", Races: true, Requires: []string{"CreateVerificationToken", "UseVerificationToken"}, Test: func(c *kit.Context) {
 		raceForToken(c, func(_ adapter.VerificationToken, h []race.Operation) error {
-			for _, m := range h {
-				if m.Err != nil {
-					return fmt.Errorf("a use failed, want absent: %w", m.Err)
-				}
-			}
-			return nil
+			return race.NoneFails(h, "of a token that another use has got, want absent")
 		})
 	}},
 	{ID: "CONC-03", Words: "one-creation-of-an-email-wins", Races: true, Requires: []string{"CreateUser", "GetUser", "GetUserByEmail"}, Test: func(c *kit.Context) {
 		race.Run(c, kit.Racers, func(n, _ int) race.Case {
 			email := c.NewUser().Email
-			var k race.Case
-			var ids []string
-			for range n {
+			calls := kit.Times(n, func() kit.Call {
 				u := c.NewUser()
 				u.ID, u.Email = c.ID(), email
-				ids = append(ids, u.ID)
-				k.Calls = append(k.Calls, kit.CreateUser(u))
-			}
-			k.Verify = func(h []race.Operation) error {
+				return kit.CreateUser(u)
+			})
+			return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 				holder, err := c.Raw.GetUserByEmail(c.Ctx, email)
 				if err != nil {
 					return err
 				}
 				winners := 0
-				for i, m := range h {
+				for _, m := range h {
 					if !m.Won() {
-						if !c.Harness().Declarations.AssignsIDs && (holder == nil || holder.ID != ids[i]) {
-							u, err := c.Raw.GetUser(c.Ctx, ids[i])
+						id := m.Args[0].(adapter.User).ID
+						if !c.Harness().Declarations.AssignsIDs && (holder == nil || holder.ID != id) {
+							u, err := c.Raw.GetUser(c.Ctx, id)
 							if err != nil || u != nil {
 								return fmt.Errorf("the user whose creation failed exists: %s, error %w", diff.Show(u), err)
 							}
@@ -93,19 +82,13 @@ var concClauses = []kit.Check{
 					}
 				}
 				return race.Unless(winners <= 1, "%d creations with one address succeeded", winners)
-			}
-			return k
+			}}
 		})
 	}},
 	{ID: "CONC-04", Words: "one-link-of-a-pair-wins", Races: true, Requires: []string{"CreateUser", "LinkAccount", "GetUserByAccount"}, Test: func(c *kit.Context) {
 		oneCreationWins(c, kit.AccountRecord, "GetUserByAccount", func(x *kit.Draft, _ []*adapter.User) (string, error) {
-			owner, err := c.Raw.GetUserByAccount(c.Ctx, x.Account.Key())
-			if err != nil {
-				return "", err
-			}
-			stored, err := accountOwner(c, x.Account.Key())
-			return race.UserID(owner), race.Problems(err, race.Unless(err != nil || !c.Works("GetAccount") || stored == race.UserID(owner),
-				"GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
+			owner, err := ownerOfPair(c, x.Account.Key())
+			return race.UserID(owner), err
 		})
 	}},
 	{ID: "CONC-05", Words: "one-creation-of-a-session-wins", Races: true, Requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
@@ -128,15 +111,16 @@ var concClauses = []kit.Check{
 			if found != nil {
 				owner = found.UserID
 			}
+			if !c.Works("ListAuthenticatorsByUserID") {
+				return owner, nil
+			}
 			for _, u := range users {
-				if !c.Works("ListAuthenticatorsByUserID") {
-					break
-				}
 				list, err := c.Raw.ListAuthenticatorsByUserID(c.Ctx, u.ID)
 				if err != nil {
 					return "", err
 				}
-				if listed := hasCredential(list, x.Authenticator.CredentialID); listed != (u.ID == owner) {
+				is := func(a adapter.Authenticator) bool { return a.CredentialID == x.Authenticator.CredentialID }
+				if listed := slices.ContainsFunc(list, is); listed != (u.ID == owner) {
 					return owner, fmt.Errorf("the credential is owned by %q; listed for %q: %v", owner, u.ID, listed)
 				}
 			}
@@ -148,17 +132,10 @@ var concClauses = []kit.Check{
 		race.Run(c, 4, func(n, _ int) race.Case {
 			s := c.NewSession(user.ID)
 			kit.StoreRaw(c, kit.CreateSession(s))
-			var k race.Case
-			for i := range n {
-				if i%2 == 0 {
-					k.Calls = append(k.Calls, kit.DeleteSession(s.SessionToken))
-				} else {
-					k.Calls = append(k.Calls, kit.UpdateSession(adapter.SessionUpdate{
-						SessionToken: s.SessionToken, Expires: adapter.To(s.Expires.Add(time.Duration(i) * time.Hour)),
-					}))
-				}
-			}
-			k.Verify = func(h []race.Operation) error {
+			calls := alternating(n, func(int) kit.Call { return kit.DeleteSession(s.SessionToken) }, func(i int) kit.Call {
+				return kit.ExtendSession(s.SessionToken, s.Expires.Add(time.Duration(i)*time.Hour))
+			})
+			return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 				for i, m := range h {
 					if i%2 == 0 && m.Err != nil {
 						return nil // nothing was promised
@@ -166,8 +143,7 @@ var concClauses = []kit.Check{
 				}
 				found, err := c.Raw.GetSessionAndUser(c.Ctx, s.SessionToken)
 				return race.Problems(err, race.Unless(found == nil, "the session was deleted and is there: %s", diff.Show(found)))
-			}
-			return k
+			}}
 		})
 		updatesBesideDeletion(c)
 	}},
@@ -183,20 +159,15 @@ var concClauses = []kit.Check{
 		written := map[int64]bool{a.Counter: true}
 		next := a.Counter
 		race.Run(c, kit.Racers, func(n, _ int) race.Case {
-			var k race.Case
-			for range n {
-				next++
-				k.Calls = append(k.Calls, kit.UpdateAuthenticatorCounter(a.CredentialID, next))
-			}
-			k.Verify = func(h []race.Operation) error {
-				lowest := next - int64(n)
+			update := func() kit.Call { next++; return kit.UpdateAuthenticatorCounter(a.CredentialID, next) }
+			return race.Case{Calls: kit.Times(n, update), Verify: func(h []race.Operation) error {
 				possible := map[int64]bool{}
-				for i, m := range h {
+				for _, m := range h {
 					if m.Err == nil && !m.Won() {
 						return errors.New("UpdateAuthenticatorCounter returned nothing, and the authenticator is there")
 					}
 					if m.Err == nil {
-						possible[lowest+int64(i)+1] = true
+						possible[m.Args[1].(int64)] = true
 					}
 				}
 				if len(possible) == 0 {
@@ -204,9 +175,9 @@ var concClauses = []kit.Check{
 				}
 				var last int64
 				for i := range 20 {
-					got, err := c.Raw.GetAuthenticator(c.Ctx, a.CredentialID)
-					if err != nil || got == nil {
-						return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
+					got, err := race.Found[adapter.Authenticator](c, kit.GetAuthenticator(a.CredentialID))
+					if err != nil {
+						return err
 					}
 					if !possible[got.Counter] {
 						return fmt.Errorf("the counter is %d, which none of the updates wrote", got.Counter)
@@ -223,24 +194,17 @@ var concClauses = []kit.Check{
 				}
 				written = map[int64]bool{last: true}
 				return nil
-			}
-			return k
+			}}
 		})
 	}},
 	{ID: "CONC-10", Words: "one-holder-of-an-email", Races: true, Requires: []string{"CreateUser", "UpdateUser", "GetUser", "GetUserByEmail"}, Test: func(c *kit.Context) {
 		users := kit.SomeUsers(c, kit.Racers/2)
 		race.Run(c, kit.Racers, func(n, _ int) race.Case {
 			email := c.NewUser().Email
-			var k race.Case
-			for i := range n {
-				if i%2 == 0 {
-					k.Calls = append(k.Calls, kit.UpdateUser(adapter.UserUpdate{ID: users[i/2].ID, Email: adapter.To(email)}))
-				} else {
-					k.Calls = append(k.Calls, kit.CreateUser(kit.UserAt(c, email)))
-				}
-			}
-			k.Verify = func(h []race.Operation) error { return oneHolder(c, email, users, h) }
-			return k
+			calls := alternating(n, func(i int) kit.Call {
+				return kit.UpdateUser(adapter.UserUpdate{ID: users[i/2].ID, Email: adapter.To(email)})
+			}, func(int) kit.Call { return kit.CreateUser(kit.UserAt(c, email)) })
+			return race.Case{Calls: calls, Verify: func(h []race.Operation) error { return oneHolder(c, email, users, h) }}
 		})
 	}},
 	{ID: "CONC-11", Words: "nothing-survives-its-deleted-user", Races: true, Requires: []string{"CreateUser", "DeleteUser"}, Test: func(c *kit.Context) {
@@ -268,23 +232,19 @@ var concClauses = []kit.Check{
 	{ID: "CONC-12", Words: "all-new-credentials-are-listed", Races: true, Requires: []string{"CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID"}, Test: func(c *kit.Context) {
 		race.Run(c, kit.Racers, func(n, _ int) race.Case {
 			user := kit.RawUser(c)
-			var k race.Case
-			for range n {
-				k.Calls = append(k.Calls, kit.CreateAuthenticator(c.NewAuthenticator(user.ID)))
-			}
-			k.Verify = func(h []race.Operation) error {
+			create := func() kit.Call { return kit.CreateAuthenticator(c.NewAuthenticator(user.ID)) }
+			return race.Case{Calls: kit.Times(n, create), Verify: func(h []race.Operation) error {
 				var want []adapter.Authenticator
 				for _, m := range h {
-					if m.Err != nil {
-						return fmt.Errorf("creating a credential of its own failed: %w", m.Err)
-					}
 					want = append(want, m.Args[0].(adapter.Authenticator))
+				}
+				if err := race.NoneFails(h, "of a credential of its own"); err != nil {
+					return err
 				}
 				list, err := c.Raw.ListAuthenticatorsByUserID(c.Ctx, user.ID)
 				return race.Problems(err,
-					race.Unless(kit.EqualLists(c, list, want), "%d were created; listed are %s", len(want), diff.Show(list)))
-			}
-			return k
+					race.Unless(c.Unlike(list, want) == "", "%d were created; listed are %s", len(want), diff.Show(list)))
+			}}
 		})
 	}},
 	{ID: "CONC-13", Words: "safe-for-concurrent-use", Races: true, Requires: []string{"CreateUser"}, Test: func(c *kit.Context) {
@@ -326,37 +286,27 @@ var concClauses = []kit.Check{
 		race.Run(c, 4, func(n, round int) race.Case {
 			account := c.NewAccount(users[0].ID)
 			kit.StoreRaw(c, kit.LinkAccount(account))
-			var k race.Case
-			for i := range n {
-				if i%2 == 0 {
-					k.Calls = append(k.Calls, kit.UnlinkAccount(account.Key()))
-				} else {
-					a := account
-					a.UserID = users[(round/2+i/2)%2].ID
-					k.Calls = append(k.Calls, kit.LinkAccount(a))
-				}
-			}
-			k.Verify = func([]race.Operation) error {
-				if err := pairAgrees(c, account.Key()); err != nil {
+			calls := alternating(n, func(int) kit.Call { return kit.UnlinkAccount(account.Key()) }, func(i int) kit.Call {
+				a := account
+				a.UserID = users[(round/2+i/2)%2].ID
+				return kit.LinkAccount(a)
+			})
+			return race.Case{Calls: calls, Verify: func([]race.Operation) error {
+				if _, err := ownerOfPair(c, account.Key()); err != nil {
 					return err
 				}
 				if _, err := c.Raw.UnlinkAccount(c.Ctx, account.Key()); err != nil {
 					return err
 				}
-				owner, err := c.Raw.GetUserByAccount(c.Ctx, account.Key())
-				return race.Problems(err,
-					race.Unless(owner == nil, "after one more unlink the pair still finds %s", diff.Show(owner)), pairAgrees(c, account.Key()))
-			}
-			return k
+				owner, err := ownerOfPair(c, account.Key())
+				return race.Problems(race.Unless(owner == nil, "after one more unlink the pair still finds %s", diff.Show(owner)), err)
+			}}
 		})
 	}},
 	{ID: "CONC-18", Words: "all-sessions-live-and-die-with-the-user", Races: true, Requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
 		race.Run(c, 2*kit.Racers, func(n, _ int) race.Case {
 			user := kit.RawUser(c)
-			var k race.Case
-			for range n {
-				k.Calls = append(k.Calls, kit.CreateSession(c.NewSession(user.ID)))
-			}
+			k := race.Case{Calls: kit.Times(n, func() kit.Call { return kit.CreateSession(c.NewSession(user.ID)) })}
 			deleted := false
 			k.Verify = func(h []race.Operation) error {
 				for _, m := range h {
@@ -403,26 +353,25 @@ var concClauses = []kit.Check{
 func racedProof(c *kit.Context) {
 	race.Run(c, kit.Racers, func(n, round int) race.Case {
 		user := kit.RawUser(c)
-		var k race.Case
+		var calls []kit.Call
 		for i := range n {
 			address := c.NewUser().Email
 			update := adapter.UserUpdate{ID: user.ID, IfEmail: user.Email, Email: adapter.To(address)}
 			if i%2 == 1 {
 				update = adapter.UserUpdate{ID: user.ID, IfEmail: user.Email, EmailVerified: adapter.To(c.NewUser().EmailVerified)}
 				if (round/2+i/2)%2 == 0 {
-					update.IfEmail, _ = k.Calls[i-1].Args[0].(adapter.UserUpdate).Email.Get()
+					update.IfEmail, _ = calls[i-1].Args[0].(adapter.UserUpdate).Email.Get()
 				}
 			}
-			k.Calls = append(k.Calls, kit.UpdateUser(update))
+			calls = append(calls, kit.UpdateUser(update))
 		}
-		k.Verify = func(h []race.Operation) error {
+		return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 			got, err := c.Raw.GetUser(c.Ctx, user.ID)
 			if err != nil || got == nil {
 				return race.Problems(err, race.Unless(got != nil, "the user is absent"))
 			}
 			return proofFits(c, *user, *got, h)
-		}
-		return k
+		}}
 	})
 }
 
@@ -467,12 +416,17 @@ func racedAuthenticator(c *kit.Context) {
 		c.NotApplicable("the store has no place for names")
 	}
 	race.AtBarrier(c, kit.Handles(c), kit.Racers, func(n, _ int) race.Case {
-		var k race.Case
-		for range n {
-			k.Calls = append(k.Calls, kit.RenameAuthenticator(w.UserID, w.CredentialID, c.Unique("name")))
-		}
-		k.Verify = func(h []race.Operation) error { return oneStays(c, h, w.CredentialID) }
-		return k
+		rename := func() kit.Call { return kit.RenameAuthenticator(w.UserID, w.CredentialID, c.Unique("name")) }
+		return race.Case{Calls: kit.Times(n, rename), Verify: func(h []race.Operation) error {
+			got, err := race.Found[adapter.Authenticator](c, kit.GetAuthenticator(w.CredentialID))
+			if err != nil {
+				return err
+			}
+			is := func(m race.Operation) bool { return got.Name != nil && *got.Name == m.Args[2] }
+			one, err := oneStays(h, "authenticator", false, is)
+			return race.Problems(err, race.Unless(one || err != nil,
+				"the name is %s, which is none of the new names", diff.Show(got.Name)))
+		}}
 	})
 	counter := w.Counter
 	race.Pairs(c, 2, func(first, _ int) race.Case {
@@ -487,33 +441,27 @@ func racedAuthenticator(c *kit.Context) {
 		}
 		want := counter
 		return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
-			for _, m := range h {
-				if m.Err != nil {
-					return fmt.Errorf("%s: %w", m.Method, m.Err)
-				}
+			if err := race.NoneFails(h, "beside one another"); err != nil {
+				return err
 			}
-			got, err := c.Raw.GetAuthenticator(c.Ctx, w.CredentialID)
-			if err != nil || got == nil {
-				return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
+			got, err := race.Found[adapter.Authenticator](c, kit.GetAuthenticator(w.CredentialID))
+			if err != nil {
+				return err
 			}
 			return race.Problems(race.Unless(got.Counter == want, "the counter is %d, and %d was stored", got.Counter, want),
-				race.Unless(got.Name != nil && *got.Name == name, "the name is %s, and %q was stored",
-					diff.Show(got.Name), name))
+				race.Unless(got.Name != nil && *got.Name == name, "the name is %s, and %q was stored", diff.Show(got.Name), name))
 		}}
 	})
 }
 
-// pairsOfWrites makes two writes of different records at one moment, over and
-// over: of two users, or two new ones of one user. They have nothing to do with each
-// other, so neither fails.
+// pairsOfWrites makes two writes of different records at one moment, over and over: of two users, or two new ones of
+// one user. They have nothing to do with each other, so neither fails.
 func pairsOfWrites(c *kit.Context, handles []adapter.Adapter) {
 	k := [2]*kit.Records{kit.NewFixture(c, c.Raw), kit.NewFixture(c, c.Raw)}
 	writes := func(of *kit.Records, round int) []kit.Call {
 		return c.Working([]kit.Call{
 			kit.UpdateUser(kit.UserUpdate(c, of.User.ID, kit.UserFields)),
-			kit.UpdateSession(adapter.SessionUpdate{
-				SessionToken: of.Session.SessionToken, Expires: adapter.To(c.Instant(time.Hour)),
-			}),
+			kit.ExtendSession(of.Session.SessionToken, c.Instant(time.Hour)),
 			kit.UpdateAuthenticatorCounter(of.Authenticator.CredentialID, of.Authenticator.Counter+int64(round)+1),
 			// New records of one user.
 			kit.LinkAccount(c.NewAccount(k[0].User.ID)),
@@ -521,7 +469,7 @@ func pairsOfWrites(c *kit.Context, handles []adapter.Adapter) {
 			kit.CreateAuthenticator(c.NewAuthenticator(k[0].User.ID)),
 		})
 	}
-	met := make([]int, len(writes(k[0], 0))) // how often two calls of the method overlapped
+	met, overlaps := make([]int, len(writes(k[0], 0))), 0 // how often two calls of the method overlapped, and of all
 	if len(met) == 0 {
 		return
 	}
@@ -534,43 +482,30 @@ func pairsOfWrites(c *kit.Context, handles []adapter.Adapter) {
 	}
 	for round := 0; ; round++ {
 		elapsed := time.Since(start)
-		if enough := sum(met) >= c.Rounds(most) || elapsed > c.Span(kit.RaceLimit)/c.Haste; enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*kit.RaceLimit) {
+		if enough := overlaps >= c.Rounds(most) || elapsed > c.Span(kit.RaceLimit)/c.Haste; enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*kit.RaceLimit) {
 			return
 		}
 		i := (round / 2) % len(met)
 		h := race.TwoTogether(c, p, handles, []kit.Call{writes(k[0], round)[i], writes(k[1], round)[i]})
-		if h[0].From < h[1].To && h[1].From < h[0].To {
+		if race.Overlap(h) {
 			met[i]++
+			overlaps++
 		}
-		for _, m := range h {
-			if m.Err != nil {
-				c.Fatalf("%s while another record is written: %v", m.Method, m.Err)
-			}
+		if err := race.NoneFails(h, "while another record is written"); err != nil {
+			c.Fatalf("%v", err)
 		}
 	}
 }
 
-func sum(numbers []int) (total int) {
-	for _, n := range numbers {
-		total += n
-	}
-	return total
-}
-
-// exchangeSessions gives the sessions of two users to one another at one moment,
-// over and over, where a session may change hands. Both updates take something of
-// both users, in opposite order.
+// exchangeSessions gives the sessions of two users to one another at one moment, over and over, where a session may
+// change hands. Both updates take something of both users, in opposite order.
 func exchangeSessions(c *kit.Context) error {
 	if !kit.SessionsMove(c) {
 		return nil
 	}
 	users := kit.SomeUsers(c, 2)
 	sessions := []adapter.Session{c.Session(users[0].ID), c.Session(users[1].ID)}
-	move := func(session, to int) kit.Call {
-		return kit.UpdateSession(adapter.SessionUpdate{
-			SessionToken: sessions[session].SessionToken, UserID: adapter.To(users[to].ID),
-		})
-	}
+	move := func(session, to int) kit.Call { return kit.MoveSession(sessions[session].SessionToken, users[to].ID) }
 	p, stop := pair.New()
 	defer stop()
 	least, most := 50, 400
@@ -580,10 +515,9 @@ func exchangeSessions(c *kit.Context) error {
 	start := time.Now()
 	for round := 0; round < least || round < c.Rounds(most) && time.Since(start) < c.Span(kit.RaceTime); round++ {
 		to := round % 2
-		for _, m := range race.TwoTogether(c, p, []adapter.Adapter{c.Adapter}, []kit.Call{move(0, 1-to), move(1, to)}) {
-			if m.Err != nil {
-				return fmt.Errorf("%s: %w", m.Method, m.Err)
-			}
+		h := race.TwoTogether(c, p, []adapter.Adapter{c.Adapter}, []kit.Call{move(0, 1-to), move(1, to)})
+		if err := race.NoneFails(h, "beside the move of the other session"); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -604,10 +538,7 @@ func racedSession(c *kit.Context) {
 		owner = 1 - owner
 		hours = hours%300 + 1
 		expires := c.Instant(time.Duration(hours) * time.Hour)
-		calls := []kit.Call{
-			kit.UpdateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, UserID: adapter.To(users[owner].ID)}),
-			kit.UpdateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, Expires: adapter.To(expires)}),
-		}
+		calls := []kit.Call{kit.MoveSession(first.SessionToken, users[owner].ID), kit.ExtendSession(first.SessionToken, expires)}
 		if a == 1 {
 			calls[0], calls[1] = calls[1], calls[0]
 		}
@@ -619,9 +550,9 @@ func racedSession(c *kit.Context) {
 				}
 				failed = failed || m.Err != nil
 			}
-			got, err := c.Raw.GetSessionAndUser(c.Ctx, first.SessionToken)
-			if err != nil || got == nil {
-				return fmt.Errorf("GetSessionAndUser: got %s, error %w", diff.Show(got), err)
+			got, err := race.Found[adapter.SessionAndUser](c, kit.GetSessionAndUser(first.SessionToken))
+			if err != nil {
+				return err
 			}
 			if got.User.ID != got.Session.UserID {
 				return fmt.Errorf("the session of user %q came with user %q", got.Session.UserID, got.User.ID)
@@ -635,16 +566,15 @@ func racedSession(c *kit.Context) {
 	})
 	race.Run(c, 2, func(_, _ int) race.Case {
 		owner = 1 - owner
-		move := kit.UpdateSession(adapter.SessionUpdate{SessionToken: first.SessionToken, UserID: adapter.To(users[owner].ID)})
+		move := kit.MoveSession(first.SessionToken, users[owner].ID)
 		return race.Case{Calls: []kit.Call{kit.GetSessionAndUser(first.SessionToken), move}, Verify: func(h []race.Operation) error {
 			read := h[slices.IndexFunc(h, func(m race.Operation) bool { return m.Method == "GetSessionAndUser" })]
 			got, _ := read.Result.(*adapter.SessionAndUser)
 			if read.Err != nil || got == nil {
-				return fmt.Errorf("GetSessionAndUser while the session moves: got %s, error %w",
-					diff.Show(read.Result), read.Err)
+				return fmt.Errorf("GetSessionAndUser while the session moves: got %s, error %w", diff.Show(read.Result), read.Err)
 			}
-			return race.Unless(got.User.ID == got.Session.UserID, "the session of user %q came with user %q",
-				got.Session.UserID, got.User.ID)
+			return race.Unless(got.User.ID == got.Session.UserID,
+				"the session of user %q came with user %q", got.Session.UserID, got.User.ID)
 		}}
 	})
 }
@@ -655,53 +585,36 @@ func extendedByMany(c *kit.Context, token string) {
 	minutes := 0
 	extend := func() kit.Call {
 		minutes = minutes%5000 + 1
-		return kit.UpdateSession(adapter.SessionUpdate{
-			SessionToken: token, Expires: adapter.To(c.Instant(time.Duration(minutes) * time.Minute)),
-		})
+		return kit.ExtendSession(token, c.Instant(time.Duration(minutes)*time.Minute))
 	}
 	alone := kit.Of[*adapter.Session](c, extend())
 	race.AtBarrier(c, kit.Handles(c), kit.Racers, func(n, _ int) race.Case {
-		var k race.Case
-		for range n {
-			k.Calls = append(k.Calls, extend())
-		}
-		k.Verify = func(h []race.Operation) error {
-			got, err := c.Raw.GetSessionAndUser(c.Ctx, token)
-			if err != nil || got == nil {
-				return fmt.Errorf("GetSessionAndUser: got %s, error %w", diff.Show(got), err)
+		return race.Case{Calls: kit.Times(n, extend), Verify: func(h []race.Operation) error {
+			got, err := race.Found[adapter.SessionAndUser](c, kit.GetSessionAndUser(token))
+			if err != nil {
+				return err
 			}
-			stays, failed := false, false
-			for _, m := range h {
-				if m.Err == nil && !m.Won() && alone != nil {
-					return errors.New("UpdateSession returned nothing, and the session is there")
-				}
+			one, err := oneStays(h, "session", alone == nil, func(m race.Operation) bool {
 				want := got.Session
 				m.Args[0].(adapter.SessionUpdate).Apply(&want)
-				stays = stays || c.Unlike(&got.Session, &want) == ""
-				failed = failed || m.Err != nil
-			}
-			return race.Unless(stays || failed, "the session expires %s, which is none of the new expiries",
-				diff.Show(got.Session.Expires))
-		}
-		return k
+				return c.Unlike(&got.Session, &want) == ""
+			})
+			return race.Problems(err, race.Unless(one || err != nil,
+				"the session expires %s, which is none of the new expiries", diff.Show(got.Session.Expires)))
+		}}
 	})
 }
 
-// oneStays judges a race of new names for one authenticator.
-func oneStays(c *kit.Context, h []race.Operation, credentialID string) error {
-	got, err := c.Raw.GetAuthenticator(c.Ctx, credentialID)
-	if err != nil || got == nil {
-		return fmt.Errorf("GetAuthenticator: got %s, error %w", diff.Show(got), err)
-	}
-	stays, failed := false, false
+// oneStays reports whether one of the updates of a record stays, or one has failed. Each
+// returns the record, unless they return nothing.
+func oneStays(h []race.Operation, record string, nothing bool, stays func(m race.Operation) bool) (one bool, err error) {
 	for _, m := range h {
-		if m.Err == nil && !m.Won() {
-			return errors.New("RenameAuthenticator returned nothing, and the authenticator is there")
+		if m.Err == nil && !m.Won() && !nothing {
+			return false, fmt.Errorf("%s returned nothing, and the %s is there", m.Method, record)
 		}
-		stays = stays || got.Name != nil && *got.Name == m.Args[2]
-		failed = failed || m.Err != nil
+		one = one || m.Err != nil || stays(m)
 	}
-	return race.Unless(stays || failed, "the name is %s, which is none of the new names", diff.Show(got.Name))
+	return one, nil
 }
 
 // updatesBesideDeletion updates a user or an authenticator at the moment when it is
@@ -711,11 +624,7 @@ func updatesBesideDeletion(c *kit.Context) {
 	meet := func(arrange func() (update, deletion kit.Call, look kit.Keys)) {
 		races = append(races, func(n int) race.Case {
 			update, deletion, look := arrange()
-			calls := []kit.Call{update, deletion}
-			for len(calls) < n {
-				calls = append(calls, update)
-			}
-			return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
+			return race.Case{Calls: oneAmong(deletion, update, n), Verify: func(h []race.Operation) error {
 				if h[1].Err != nil {
 					return nil //nolint:nilerr // nothing was promised
 				}
@@ -734,21 +643,21 @@ func updatesBesideDeletion(c *kit.Context) {
 		})
 	}
 	owner := kit.RawUser(c).ID
-	updates := []kit.Call{kit.UpdateAuthenticatorCounter("", 0), kit.RenameAuthenticator("", "", ""), kit.TouchAuthenticator("", 0, 0, time.Time{})}
-	for _, update := range c.Working(updates) {
-		if !c.Works("CreateAuthenticator") || !c.Works("DeleteAuthenticator") {
-			break
+	updates := func(w adapter.Authenticator) []kit.Call {
+		return []kit.Call{
+			kit.UpdateAuthenticatorCounter(w.CredentialID, w.Counter+1),
+			kit.RenameAuthenticator(owner, w.CredentialID, c.Unique("name")),
+			kit.TouchAuthenticator(w.CredentialID, w.Counter, w.Counter+1, c.Instant(0)),
+		}
+	}
+	for i, update := range updates(adapter.Authenticator{}) {
+		if !c.Works("DeleteAuthenticator") || !c.Works(update.Method) {
+			continue
 		}
 		meet(func() (kit.Call, kit.Call, kit.Keys) {
 			r := kit.NewDraft(c, kit.AuthenticatorRecord, owner)
 			r.Store(c, c.Raw)
-			passkey := r.Authenticator
-			updates := map[string]kit.Call{
-				"UpdateAuthenticatorCounter": kit.UpdateAuthenticatorCounter(passkey.CredentialID, passkey.Counter+1),
-				"RenameAuthenticator":        kit.RenameAuthenticator(owner, passkey.CredentialID, c.Unique("name")),
-				"TouchAuthenticator":         kit.TouchAuthenticator(passkey.CredentialID, passkey.Counter, passkey.Counter+1, c.Instant(0)),
-			}
-			return updates[update.Method], r.Remove(), kit.Keys{Credentials: []string{passkey.CredentialID}}
+			return updates(r.Authenticator)[i], r.Remove(), kit.Keys{Credentials: []string{r.Authenticator.CredentialID}}
 		})
 	}
 	if len(races) > 0 {
@@ -756,110 +665,78 @@ func updatesBesideDeletion(c *kit.Context) {
 	}
 }
 
-// sameWritesAtOnce creates one record of each kind from two callers at one moment,
-// and removes it in the same way. The creation that comes second may be a conflict; a removal
-// that comes second finds nothing, which is no error.
+// sameWritesAtOnce creates one record of each kind from two callers at one moment, and removes it in the same way.
+// The creation that comes second may be a conflict; a removal that comes second finds nothing, which is no error.
 func sameWritesAtOnce(c *kit.Context, handles []adapter.Adapter) {
 	owner := kit.RawUser(c).ID
-	arrange := func(kind kit.RecordKind, removes bool, n int) race.Case {
-		r := kit.NewDraft(c, kind.Kind, owner)
-		write := r.Create()
-		if removes {
-			r.Store(c, c.Raw)
-			write = r.Remove()
-		}
-		return race.Case{Calls: slices.Repeat([]kit.Call{write}, n), Verify: func(h []race.Operation) error {
-			for _, m := range h {
-				if m.Err != nil && (removes || !errors.Is(m.Err, adapter.ErrConflict)) {
-					return fmt.Errorf("%s, beside the same call: %w", m.Method, m.Err)
-				}
-			}
-			return nil
-		}}
-	}
 	var all []func(n int) race.Case
 	for _, kind := range kit.RecordKinds {
-		if !c.Works(kind.Create) {
-			continue
-		}
-		all = append(all, func(n int) race.Case { return arrange(kind, false, n) })
-		if c.Works(kit.NewDraft(c, kind.Kind, owner).Remove().Method) {
-			all = append(all, func(n int) race.Case { return arrange(kind, true, n) })
+		for _, removes := range []bool{false, true} {
+			if !c.Works(kind.Create) || removes && !c.Works(kit.NewDraft(c, kind.Kind, owner).Remove().Method) {
+				continue
+			}
+			all = append(all, func(n int) race.Case {
+				r := kit.NewDraft(c, kind.Kind, owner)
+				write := r.Create()
+				if removes {
+					r.Store(c, c.Raw)
+					write = r.Remove()
+				}
+				return race.Case{Calls: slices.Repeat([]kit.Call{write}, n), Verify: func(h []race.Operation) error {
+					for _, m := range h {
+						if m.Err != nil && (removes || !errors.Is(m.Err, adapter.ErrConflict)) {
+							return fmt.Errorf("%s, beside the same call: %w", m.Method, m.Err)
+						}
+					}
+					return nil
+				}}
+			})
 		}
 	}
 	race.Each(c, handles, 4, all)
 }
 
-// lookupsBesideDeletion makes lookups at the moment when their user is deleted. Each
-// finds what was there, or nothing: it does not fail because one of the records that
-// it reads has gone before another.
+// lookupsBesideDeletion makes lookups at the moment when their user is deleted. Each finds what was there, or
+// nothing: it does not fail because one of the records that it reads has gone before another.
 func lookupsBesideDeletion(c *kit.Context, handles []adapter.Adapter) {
-	type lookup struct {
-		method string
-		of     kit.Kind
-		call   func(x *kit.Draft) kit.Call
-	}
-	all := slices.DeleteFunc([]lookup{
-		{"GetUserByEmail", kit.UserRecord, func(x *kit.Draft) kit.Call { return kit.GetUserByEmail(x.User.Email) }},
-		{"GetUserByAccount", kit.AccountRecord, func(x *kit.Draft) kit.Call { return kit.GetUserByAccount(x.Account.Key()) }},
-		{"GetSessionAndUser", kit.SessionRecord, func(x *kit.Draft) kit.Call { return kit.GetSessionAndUser(x.Session.SessionToken) }},
-		{"ListAccountsByUserID", kit.AccountRecord, func(x *kit.Draft) kit.Call { return kit.ListAccountsByUserID(x.User.ID) }},
-		{"ListSessionsByUserID", kit.SessionRecord, func(x *kit.Draft) kit.Call { return kit.ListSessionsByUserID(x.User.ID) }},
-		{"ListAuthenticatorsByUserID", kit.AuthenticatorRecord, func(x *kit.Draft) kit.Call { return kit.ListAuthenticatorsByUserID(x.User.ID) }},
-	}, func(x lookup) bool {
-		return !c.Works(x.method) || !c.Works(kit.KindOf(x.of).Create) || !c.Works("DeleteUser")
-	})
-	if len(all) == 0 {
+	if !c.Works("DeleteUser") {
 		return
 	}
-	arrange := func(x lookup, n int) race.Case {
-		r := kit.StoredDraft(c, x.of)
-		user := &r.User
-		k := race.Case{Calls: []kit.Call{x.call(r), kit.DeleteUser(user.ID)}}
-		for len(k.Calls) < n {
-			k.Calls = append(k.Calls, k.Calls[0])
-		}
-		k.Verify = func(h []race.Operation) error {
-			for _, m := range h {
-				if m.Err != nil {
-					return fmt.Errorf("%s, beside a deletion of the user: %w", m.Method, m.Err)
-				}
-				found, _ := m.Result.(*adapter.User)
-				if s, ok := m.Result.(*adapter.SessionAndUser); ok && s != nil {
-					found = &s.User
-				}
-				if found != nil && c.Unlike(found, user) != "" {
-					return fmt.Errorf("%s, beside a deletion of the user: got %s, want %s or nothing", m.Method,
-						diff.Show(found), diff.Show(user))
-				}
-			}
-			return nil
-		}
-		return k
-	}
 	var races []func(n int) race.Case
-	for _, x := range all {
-		races = append(races, func(n int) race.Case { return arrange(x, n) })
+	for _, lookup := range lookupsOfStored(c, "GetUserByEmail", "GetUserByAccount", "GetSessionAndUser", "ListAccountsByUserID",
+		"ListSessionsByUserID", "ListAuthenticatorsByUserID") {
+		races = append(races, func(n int) race.Case {
+			r, read := storedFor(c, lookup)
+			user := &r.User
+			return race.Case{Calls: oneAmong(kit.DeleteUser(user.ID), read, n), Verify: func(h []race.Operation) error {
+				for _, m := range h {
+					found, _ := m.Result.(*adapter.User)
+					if s, ok := m.Result.(*adapter.SessionAndUser); ok && s != nil {
+						found = &s.User
+					}
+					if found != nil && c.Unlike(found, user) != "" {
+						return fmt.Errorf("%s, beside a deletion of the user: got %s, want %s or nothing",
+							m.Method, diff.Show(found), diff.Show(user))
+					}
+				}
+				return race.NoneFails(h, "beside a deletion of the user")
+			}}
+		})
 	}
-	race.Each(c, handles, len(races), races)
+	if len(races) > 0 {
+		race.Each(c, handles, len(races), races)
+	}
 }
 
 // The calls of races.
-
-func hasCredential(list []adapter.Authenticator, id string) bool {
-	return slices.ContainsFunc(list, func(a adapter.Authenticator) bool { return a.CredentialID == id })
-}
 
 // raceForToken lets several uses of one token race.
 func raceForToken(c *kit.Context, judge func(t adapter.VerificationToken, h []race.Operation) error) {
 	race.Run(c, kit.Racers, func(n, _ int) race.Case {
 		t := c.NewToken()
 		kit.StoreRaw(c, kit.CreateVerificationToken(t))
-		k := race.Case{Exact: true, Verify: func(h []race.Operation) error { return judge(t, h) }}
-		for range n {
-			k.Calls = append(k.Calls, kit.UseVerificationToken(t.Key()))
-		}
-		return k
+		uses := slices.Repeat([]kit.Call{kit.UseVerificationToken(t.Key())}, n)
+		return race.Case{Calls: uses, Exact: true, Verify: func(h []race.Operation) error { return judge(t, h) }}
 	})
 }
 
@@ -891,24 +768,22 @@ func oneCreationWins(c *kit.Context, kind kit.Kind, lookup string, ownerOf func(
 	users := kit.SomeUsers(c, kit.Racers)
 	race.Run(c, kit.Racers, func(n, _ int) race.Case {
 		x := kit.NewDraft(c, kind, "")
-		var k race.Case
+		var calls []kit.Call
 		for i := range n {
 			d := *x
 			d.Give(users[i].ID)
 			d.Session.Expires = d.Session.Expires.Add(time.Duration(i) * time.Minute)
 			d.Authenticator.Counter = int64(i + 1)
-			k.Calls = append(k.Calls, d.Create())
+			calls = append(calls, d.Create())
 		}
-		k.Verify = func(h []race.Operation) error {
+		return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 			owner, err := ownerOf(x, users[:n])
 			return race.Problems(err, oneWinner(h, users, owner, lookup))
-		}
-		return k
+		}}
 	})
 }
 
-// oneWinner judges a race in which user i made call i for a record that only
-// one of them may own.
+// oneWinner judges a race in which user i made call i for a record that only one of them may own.
 func oneWinner(h []race.Operation, users []*adapter.User, owner, lookup string) error {
 	winner := ""
 	for i, m := range h {
@@ -920,30 +795,23 @@ func oneWinner(h []race.Operation, users []*adapter.User, owner, lookup string) 
 		}
 		winner = users[i].ID
 	}
-	return race.Unless(winner == "" || winner == owner, "user %q succeeded, %s says the owner is %q", winner, lookup,
-		owner)
+	return race.Unless(winner == "" || winner == owner,
+		"user %q succeeded, %s says the owner is %q", winner, lookup, owner)
 }
 
-func accountOwner(c *kit.Context, key adapter.AccountKey) (string, error) {
-	if !c.Works("GetAccount") {
-		return "", nil
+// ownerOfPair returns the owner of a pair, and an error if its two lookups differ.
+func ownerOfPair(c *kit.Context, key adapter.AccountKey) (*adapter.User, error) {
+	owner, err := c.Raw.GetUserByAccount(c.Ctx, key)
+	if err != nil || !c.Works("GetAccount") {
+		return owner, err
 	}
 	a, err := c.Raw.GetAccount(c.Ctx, key.ProviderAccountID, key.Provider)
-	if err != nil || a == nil {
-		return "", err
+	stored := ""
+	if a != nil {
+		stored = a.UserID
 	}
-	return a.UserID, nil
-}
-
-// pairAgrees compares the two lookups of a pair.
-func pairAgrees(c *kit.Context, key adapter.AccountKey) error {
-	stored, err := accountOwner(c, key)
-	if err != nil {
-		return err
-	}
-	owner, err := c.Raw.GetUserByAccount(c.Ctx, key)
-	return race.Problems(err,
-		race.Unless(err != nil || race.UserID(owner) == stored, "GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
+	return owner, race.Problems(err, race.Unless(err != nil || stored == race.UserID(owner),
+		"GetAccount says %q owns the pair, GetUserByAccount %q", stored, race.UserID(owner)))
 }
 
 // oneHolder judges a race for an address among users and new users.
@@ -1000,18 +868,16 @@ func arrangeDeletion(c *kit.Context, n, round int, kinds []func(id string, look 
 	stored, err := c.Raw.CreateUser(c.Ctx, user)
 	id := kit.MustRecord(c, "CreateUser", stored, err).ID
 	look := kit.Keys{Users: []string{id}, Emails: []string{user.Email}}
-	var k race.Case
-	for i := range n {
-		if i == n/2 {
-			k.Calls = append(k.Calls, kit.DeleteUser(id))
-			continue
-		}
-		if len(kinds) == 0 {
-			c.NotApplicable("the adapter creates nothing for a user")
-		}
-		k.Calls = append(k.Calls, kinds[(round/2+i)%len(kinds)](id, &look))
+	if len(kinds) == 0 {
+		c.NotApplicable("the adapter creates nothing for a user")
 	}
-	k.Verify = func(h []race.Operation) error {
+	calls := make([]kit.Call, n)
+	for i := range calls {
+		if calls[i] = kit.DeleteUser(id); i != n/2 {
+			calls[i] = kinds[(round/2+i)%len(kinds)](id, &look)
+		}
+	}
+	return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 		if deletion := h[n/2]; deletion.Err != nil {
 			return nil //nolint:nilerr // nothing was promised
 		}
@@ -1027,24 +893,21 @@ func arrangeDeletion(c *kit.Context, n, round int, kinds []func(id string, look 
 			return err
 		}
 		return kit.Inherited(c, id, look)
-	}
-	return k
+	}}
 }
 
-// movesTo returns a call that gives a session of another user to a user. It adds
-// the session to look.
+// movesTo returns a call that gives a session of another user to a user. It adds the session to look.
 func movesTo(c *kit.Context) func(id string, look *kit.Keys) kit.Call {
 	from := kit.RawUser(c).ID
 	return func(id string, look *kit.Keys) kit.Call {
 		s := c.NewSession(from)
 		kit.StoreRaw(c, kit.CreateSession(s))
 		look.Add(kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
-		return kit.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(id)})
+		return kit.MoveSession(s.SessionToken, id)
 	}
 }
 
-// creations returns the calls that create a record of a user. Each adds the
-// record's key to look.
+// creations returns the calls that create a record of a user. Each adds the record's key to look.
 func creations(c *kit.Context) []func(id string, look *kit.Keys) kit.Call {
 	var all []func(id string, look *kit.Keys) kit.Call
 	for _, kind := range kit.RecordKinds {
@@ -1060,9 +923,8 @@ func creations(c *kit.Context) []func(id string, look *kit.Keys) kit.Call {
 	return all
 }
 
-// withoutHanging runs f and reports a breach if f fails, or if no observed call
-// returns for so long that the calls must be waiting for each other. A slow
-// machine does not look like a deadlock.
+// withoutHanging runs f and reports a breach if f fails, or if no observed call returns for so long that the calls
+// must be waiting for each other. A slow machine does not look like a deadlock.
 func withoutHanging(c *kit.Context, what string, f func(ctx context.Context) error) {
 	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
@@ -1075,20 +937,20 @@ func withoutHanging(c *kit.Context, what string, f func(ctx context.Context) err
 	watchdog := time.NewTicker(kit.Deadline)
 	defer watchdog.Stop()
 	idle := c.Trace.Idle()
-	for running := true; running; {
+	for {
 		select {
 		case err := <-done:
 			if err != nil {
 				c.Errorf("%s: %v", what, err)
 			}
-			running = false
+			if !kit.GoesOn(c) {
+				runtime.Goexit()
+			}
+			return
 		case <-watchdog.C:
 			if idle() {
 				c.Fatalf("%s hangs: no call has returned for %v", what, kit.Deadline)
 			}
 		}
-	}
-	if !kit.GoesOn(c) {
-		runtime.Goexit()
 	}
 }

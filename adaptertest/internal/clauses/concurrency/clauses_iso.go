@@ -1,11 +1,11 @@
 package concurrency
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,7 +13,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
@@ -87,8 +86,7 @@ var isoClauses = []kit.Check{
 		}
 		worst := time.Duration(0)
 		for range c.Rounds(10) {
-			u, err := c.Raw.CreateUser(c.Ctx, c.NewUser())
-			kit.MustRecord(c, "CreateUser", u, err)
+			u := kit.RawUser(c)
 			start := time.Now()
 			for {
 				got, err := c.Raw.GetUserByEmail(c.Ctx, u.Email)
@@ -112,9 +110,7 @@ var isoClauses = []kit.Check{
 		}
 		for range c.Rounds(12) {
 			t := c.NewToken()
-			if _, err := c.Raw.CreateVerificationToken(c.Ctx, t); err != nil {
-				c.Fatalf("CreateVerificationToken: %v", err)
-			}
+			kit.StoreRaw(c, kit.CreateVerificationToken(t))
 			var winners atomic.Int32
 			c.Parallel(racers, func(i int) {
 				if got, err := adapters[i%2].UseVerificationToken(c.Ctx, t.Key()); err == nil && got != nil {
@@ -132,9 +128,8 @@ var isoClauses = []kit.Check{
 	{ID: "ISO-08", Words: "reads-under-way-hide-no-write", Races: true, Requires: []string{"CreateUser", "GetUser", "UpdateUser"}, Test: readsUnderWayHideNoWrite},
 }
 
-// crossRead makes each kind of write through one adapter and reads at once
-// through another, by every lookup. The reader reads a record before its
-// deletion too, in case it caches records.
+// crossRead makes each kind of write through one adapter and reads at once through another, by every lookup. The
+// reader reads a record before its deletion too, in case it caches records.
 func crossRead(c *kit.Context, writer, reader adapter.Adapter) {
 	live := c.Adapter
 	defer func() { c.Adapter = live }()
@@ -186,9 +181,7 @@ func crossRead(c *kit.Context, writer, reader adapter.Adapter) {
 		}
 		store()
 		if kind == kit.SessionRecord && c.Works("UpdateSession") {
-			s := &k.Sessions[0]
-			s.Expires = c.Instant(3 * time.Hour)
-			at(writer).UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+			kit.Extend(at(writer), &k.Sessions[0], c.Instant(3*time.Hour))
 			sees("UpdateSession")
 		}
 		if kind == kit.SessionRecord {
@@ -221,10 +214,9 @@ func crossRead(c *kit.Context, writer, reader adapter.Adapter) {
 	}
 }
 
-// looksAroundWrites makes each write through one adapter, also of each field alone, and
-// every lookup and list through another, before and after each write: what was read before must
-// not hide the change, whatever the write changes besides its own record. Without
-// users there are no records that a write could change besides.
+// looksAroundWrites makes each write through one adapter, also of each field alone, and every lookup and list through
+// another, before and after each write: what was read before must not hide the change, whatever the write changes
+// besides its own record. Without users there are no records that a write could change besides.
 func looksAroundWrites(c *kit.Context, writer, reader adapter.Adapter) {
 	if !c.Works("CreateUser") {
 		return
@@ -266,15 +258,12 @@ func looksAroundWrites(c *kit.Context, writer, reader adapter.Adapter) {
 	}
 }
 
-// twoStoresShareNothing is ISO-01. If the harness opens every adapter over one
-// store, the clause is not verified. The harness need not declare that for a
-// store outside the process, or if New always returns the same adapter.
+// twoStoresShareNothing is ISO-01. If the harness opens every adapter over one store, the clause is not verified. The
+// harness need not declare that for a store outside the process, or if New always returns the same adapter.
 func twoStoresShareNothing(c *kit.Context) {
 	c.UninvolvedGone = true // New may empty the store that it shares
 	other := c.Harness().New(c.TB)
-	if other == nil {
-		c.Fatalf("the harness returned a nil adapter")
-	}
+	second := c.Observe(other)
 	u := c.User()
 	got, err := other.GetUserByEmail(c.Ctx, u.Email)
 	if err != nil {
@@ -298,7 +287,6 @@ func twoStoresShareNothing(c *kit.Context) {
 			}
 		}
 	}
-	second := c.Observe(other)
 	c.Parallel(2, func(i int) {
 		a := []adapter.Adapter{c.Adapter, second}[i]
 		for range 20 {
@@ -350,30 +338,22 @@ func same(a, b reflect.Value) bool {
 	}
 }
 
-// outside reports whether an adapter holds a value that may belong to a store
-// outside the process.
+// outside reports whether an adapter holds a value that may belong to a store outside the process.
 func outside(a adapter.Adapter) bool {
 	v := reflect.ValueOf(a)
-	g := graph{home: reflect.Indirect(v).Type().PkgPath(), seen: map[visit]bool{}}
+	g := graph{home: reflect.Indirect(v).Type().PkgPath(), seen: map[[2]any]bool{}}
 	g.walk(v)
 	return g.outside
 }
 
 // graph is a walk over the memory that an adapter points to.
 type graph struct {
-	home    string // the package of the adapter
-	seen    map[visit]bool
+	home    string          // the package of the adapter
+	seen    map[[2]any]bool // the pointers that were followed, with their types
 	outside bool
 }
 
-// visit is a pointer that was followed.
-type visit struct {
-	to uintptr
-	as reflect.Type
-}
-
-// foreign reports whether a type of the package may belong to a store outside
-// the process.
+// foreign reports whether a type of the package may belong to a store outside the process.
 func (g *graph) foreign(pkg string) bool {
 	first, _, _ := strings.Cut(pkg, "/")
 	switch {
@@ -385,8 +365,7 @@ func (g *graph) foreign(pkg string) bool {
 	return first == "net" || first == "os" || first == "syscall" || first == "plugin" || strings.HasPrefix(pkg, "database/")
 }
 
-// walk searches everything that v points to for a value of a foreign package,
-// or a value that can't be inspected.
+// walk searches everything that v points to for a value of a foreign package, or a value that can't be inspected.
 func (g *graph) walk(v reflect.Value) {
 	const enough, few = 10_000, 3 // elements of a list are similar
 	if g.outside || !v.IsValid() {
@@ -398,13 +377,11 @@ func (g *graph) walk(v reflect.Value) {
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice:
-		if v.IsNil() || g.seen[visit{v.Pointer(), v.Type()}] {
+		pointer := [2]any{v.Pointer(), v.Type()}
+		if v.IsNil() || g.seen[pointer] {
 			return
 		}
-		g.seen[visit{v.Pointer(), v.Type()}] = true
-	case reflect.Interface, reflect.Struct, reflect.Array:
-	default:
-		return
+		g.seen[pointer] = true
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -495,7 +472,7 @@ func namespacesShareNothing(c *kit.Context) {
 	inFirst(
 		kit.UpdateUser(kit.UserUpdate(c, user, []string{"name"})),
 		kit.UpdateAccount(kit.AccountUpdate(c, account, []string{"scope"})),
-		kit.UpdateSession(adapter.SessionUpdate{SessionToken: session, Expires: adapter.To(c.Instant(100 * time.Hour))}),
+		kit.ExtendSession(session, c.Instant(100*time.Hour)),
 		kit.TouchAuthenticator(credential, counter, counter+1, c.Instant(0)),
 		kit.UpdateAuthenticatorCounter(credential, counter+2),
 		kit.RenameAuthenticator(user, credential, c.Unique("changed")),
@@ -547,53 +524,37 @@ func readsUnderWayHideNoWrite(c *kit.Context) {
 		c.NotApplicable("writes become visible within %v", bound)
 	}
 	u := c.User()
+	reads := c.Working([]kit.Call{kit.GetUser(u.ID), kit.GetUserByEmail(u.Email)})
 	n := 0
 	changeAndRead := func(how string) {
 		n++
 		name := new(fmt.Sprintf("change %d", n))
 		_, err := c.Raw.UpdateUser(c.Ctx, adapter.UserUpdate{ID: u.ID, Name: adapter.To(name)})
 		kit.Must(c, "UpdateUser", u, err)
-		methods := []string{"GetUser"}
-		if !c.Lacks("GetUserByEmail") {
-			methods = append(methods, "GetUserByEmail")
-		}
-		for i := range methods { // in turn, each method is the first one after the write
-			method := methods[(i+n)%len(methods)]
-			got, err := (*adapter.User)(nil), error(nil)
-			if method == "GetUser" {
-				got, err = c.Raw.GetUser(c.Ctx, u.ID)
-			} else {
-				got, err = c.Raw.GetUserByEmail(c.Ctx, u.Email)
-			}
-			got = kit.MustRecord(c, method, got, err)
+		for i := range reads { // in turn, each method is the first one after the write
+			read := reads[(i+n)%len(reads)]
+			got := kit.MustRecord(c, read.Method, kit.Done(c, c.Raw, read).(*adapter.User), nil)
 			if got.Name == nil || *got.Name != *name {
-				c.Fatalf("%s: %s after UpdateUser had returned: got the name %s, want %q", how, method,
+				c.Fatalf("%s: %s after UpdateUser had returned: got the name %s, want %q", how, read.Method,
 					diff.Show(got.Name), *name)
 			}
 		}
 	}
-	stop := make(chan struct{})
+	var stop atomic.Bool
 	var readers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					_, _ = c.Raw.GetUser(c.Ctx, u.ID)
-					if !c.Lacks("GetUserByEmail") {
-						_, _ = c.Raw.GetUserByEmail(c.Ctx, u.Email)
-					}
+			for !stop.Load() {
+				for _, read := range reads {
+					_, _ = read.Do(c.Ctx, c.Raw)
 				}
 			}
 		})
 	}
 	func() {
-		defer func() { close(stop); readers.Wait() }()
+		defer func() { stop.Store(true); readers.Wait() }()
 		for end := time.Now().Add(c.Span(200*time.Millisecond) / c.Haste); n < 20 || time.Now().Before(end); {
-			// The reads run in step with one another; the write must be out
-			// of step.
+			// The reads run in step with one another; the write must be out of step.
 			for free := time.Now().Add(time.Duration(c.Rand.IntN(150)) * time.Microsecond); time.Now().Before(free); {
 				runtime.Gosched()
 			}
@@ -607,20 +568,9 @@ func readsUnderWayHideNoWrite(c *kit.Context) {
 		return
 	}
 	defer control.Heal()
-	for _, read := range []func(){
-		func() { _, _ = c.Raw.GetUser(c.Ctx, u.ID) },
-		func() {
-			if !c.Lacks("GetUserByEmail") {
-				_, _ = c.Raw.GetUserByEmail(c.Ctx, u.Email)
-			}
-		},
-	} {
-		hold, err := control.Inject(fault.HoldReply, 1)
-		if err != nil {
-			c.NotVerified("hold an answer: %v", err)
-		}
+	for _, read := range reads {
 		changed := make(chan struct{})
-		if faulted.Holding(hold, read, func(<-chan struct{}) {
+		if race.AtHeldAnswer(c, 1, func(ctx context.Context) { _, _ = read.Do(ctx, c.Raw) }, func() {
 			go func() { defer close(changed); changeAndRead("while the answer to an earlier read was held") }()
 			faulted.Soon(changed, 4*kit.HeldPause) // the write may wait for the held read
 		}) {
@@ -632,59 +582,42 @@ func readsUnderWayHideNoWrite(c *kit.Context) {
 	}
 }
 
-// firstReadsBesideWrites reads new records for the first time at the moment when they
-// are changed or deleted. Later reads find the new state: no read puts an old record
-// into a cache after the write has cleared it.
+// firstReadsBesideWrites reads new records for the first time at the moment when they are changed or deleted. Later
+// reads find the new state: no read puts an old record into a cache after the write has cleared it.
 func firstReadsBesideWrites(c *kit.Context) {
-	type read struct {
-		method string
-		of     kit.Kind
-		call   func(x *kit.Draft) kit.Call
-		want   func(x *kit.Draft) any
-		writes []string
-	}
-	user := func(x *kit.Draft) any { return &x.User }
-	itself := (*kit.Draft).Value
 	var races []func(n int) race.Case
-	for _, r := range []read{
-		{"GetUser", kit.UserRecord, func(x *kit.Draft) kit.Call { return kit.GetUser(x.User.ID) }, user, []string{"UpdateUser", "DeleteUser"}},
-		{"GetUserByEmail", kit.UserRecord, func(x *kit.Draft) kit.Call { return kit.GetUserByEmail(x.User.Email) }, user,
-			[]string{"UpdateUser", "DeleteUser"}},
-		{"GetUserByAccount", kit.AccountRecord, func(x *kit.Draft) kit.Call { return kit.GetUserByAccount(x.Account.Key()) }, user,
-			[]string{"UpdateUser", "UnlinkAccount", "DeleteUser"}},
-		{"GetAccount", kit.AccountRecord, func(x *kit.Draft) kit.Call { return kit.GetAccountByKey(x.Account.Key()) }, itself,
-			[]string{"UpdateAccount", "UnlinkAccount", "DeleteUser"}},
-		{"GetSessionAndUser", kit.SessionRecord, func(x *kit.Draft) kit.Call { return kit.GetSessionAndUser(x.Session.SessionToken) },
-			func(x *kit.Draft) any { return &adapter.SessionAndUser{Session: x.Session, User: x.User} },
-			[]string{"UpdateSession", "UpdateUser", "DeleteSession", "DeleteUser"}},
-		{"GetAuthenticator", kit.AuthenticatorRecord, func(x *kit.Draft) kit.Call { return kit.GetAuthenticator(x.Authenticator.CredentialID) }, itself,
-			[]string{"UpdateAuthenticatorCounter", "DeleteAuthenticator", "DeleteUser"}},
-	} {
-		if !c.Works(r.method) || !c.Works(kit.KindOf(r.of).Create) {
-			continue
-		}
-		for _, write := range c.Having(r.writes) {
+	writes := map[string][]string{
+		"GetUser":           {"UpdateUser", "DeleteUser"},
+		"GetUserByEmail":    {"UpdateUser", "DeleteUser"},
+		"GetUserByAccount":  {"UpdateUser", "UnlinkAccount", "DeleteUser"},
+		"GetAccount":        {"UpdateAccount", "UnlinkAccount", "DeleteUser"},
+		"GetSessionAndUser": {"UpdateSession", "UpdateUser", "DeleteSession", "DeleteUser"},
+		"GetAuthenticator":  {"UpdateAuthenticatorCounter", "DeleteAuthenticator", "DeleteUser"},
+	}
+	for _, lookup := range lookupsOfStored(c, faulted.Lookups...) {
+		for _, write := range c.Having(writes[lookup]) {
 			races = append(races, func(n int) race.Case {
-				x := kit.StoredDraft(c, r.of)
-				first := r.call(x)
+				x, read := storedFor(c, lookup)
 				change, apply := writeTo(c, write, x)
-				k := race.Case{Calls: append([]kit.Call{first, change}, slices.Repeat([]kit.Call{first}, n-2)...)}
-				k.Verify = func(h []race.Operation) error {
+				return race.Case{Calls: oneAmong(change, read, n), Verify: func(h []race.Operation) error {
 					if h[1].Err != nil {
 						return nil //nolint:nilerr // nothing was promised
 					}
-					got, err := first.Do(c.Ctx, c.Raw)
+					got, err := read.Do(c.Ctx, c.Raw)
 					switch {
 					case err != nil:
-						return fmt.Errorf("%s after %s: %w", r.method, write, err)
+						return fmt.Errorf("%s after %s: %w", lookup, write, err)
 					case apply == nil:
-						return race.Unless(kit.IsNilRecord(got), "%s after %s, beside which others read: got %s, want absent", r.method, write, diff.Show(got))
+						return race.Unless(kit.IsNilRecord(got), "%s after %s, beside which others read: got %s, want absent", lookup, write, diff.Show(got))
 					}
 					apply()
-					d := c.Unlike(got, r.want(x))
-					return race.Unless(d == "", "%s after %s, beside which others read: %s", r.method, write, d)
-				}
-				return k
+					want := x.Found()
+					if lookup == "GetUserByAccount" {
+						want = &x.User
+					}
+					d := c.Unlike(got, want)
+					return race.Unless(d == "", "%s after %s, beside which others read: %s", lookup, write, d)
+				}}
 			})
 		}
 	}
@@ -714,10 +647,9 @@ func writeTo(c *kit.Context, method string, x *kit.Draft) (write kit.Call, apply
 	}
 }
 
-// randomSequences compares the adapter, or with two handles both handles of one
-// store, with the model over random sequences of calls of all methods that the adapter
-// has. A sequence that differs is made shorter in a store opened afresh: what it needs
-// of earlier sequences it lacks there.
+// randomSequences compares the adapter, or with two handles both handles of one store, with the model over random
+// sequences of calls of all methods that the adapter has. A sequence that differs is made shorter in a store opened
+// afresh: what it needs of earlier sequences it lacks there.
 func randomSequences(c *kit.Context, handles int) {
 	var found *machine
 	raw, store := c.Raw, handlesOf(c, c.Raw, handles)
@@ -744,7 +676,7 @@ func randomSequences(c *kit.Context, handles int) {
 				return
 			}
 			if found == nil {
-				limit, baseline = time.Now().Add(kit.ShrinkTime), sequences+kit.FewestShrinks
+				limit, baseline = time.Now().Add(kit.ShrinkTime), sequences+min(c.Rounds(kit.FewestShrinks), kit.FewestShrinks)
 				before = sequences - 1
 				raw = c.Harness().New(c.TB)
 				store = handlesOf(c, raw, handles)

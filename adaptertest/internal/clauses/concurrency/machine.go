@@ -2,7 +2,6 @@ package concurrency
 
 import (
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,9 +15,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// machine makes calls in random order on a few records, through handles of one
-// store, and makes the same calls of the model. If the results differ, rapid looks
-// for the shortest sequence that still shows the difference.
+// machine makes calls in random order on a few records, through handles of one store, and makes the same calls of the
+// model. If the results differ, rapid looks for the shortest sequence that still shows the difference.
 type machine struct {
 	c       *kit.Context
 	raw     adapter.Adapter // the first handle, without its observer
@@ -61,9 +59,8 @@ type rapidTB struct {
 	failed bool
 }
 
-// rapid calls Name before the search and, if the search found a difference,
-// again before it writes a file. Name prevents that file, because the suite runs
-// in the folders of other projects.
+// rapid calls Name before the search and, if the search found a difference, again before it writes a file. Name
+// prevents that file, because the suite runs in the folders of other projects.
 func (t *rapidTB) Name() string {
 	if t.named {
 		runtime.Goexit()
@@ -72,31 +69,19 @@ func (t *rapidTB) Name() string {
 	return "adaptertest"
 }
 
-func (t *rapidTB) Helper() {}
-
-func (t *rapidTB) Logf(string, ...any) {}
-
-func (t *rapidTB) Log(...any) {}
-
-func (t *rapidTB) Skipf(string, ...any) { runtime.Goexit() }
-
-func (t *rapidTB) Skip(...any) { runtime.Goexit() }
-
-func (t *rapidTB) SkipNow() { runtime.Goexit() }
-
+func (t *rapidTB) Helper()               {}
+func (t *rapidTB) Logf(string, ...any)   {}
+func (t *rapidTB) Log(...any)            {}
+func (t *rapidTB) Skipf(string, ...any)  { runtime.Goexit() }
+func (t *rapidTB) Skip(...any)           { runtime.Goexit() }
+func (t *rapidTB) SkipNow()              { runtime.Goexit() }
 func (t *rapidTB) Errorf(string, ...any) { t.failed = true }
-
-func (t *rapidTB) Error(...any) { t.failed = true }
-
+func (t *rapidTB) Error(...any)          { t.failed = true }
 func (t *rapidTB) Fatalf(string, ...any) { t.FailNow() }
-
-func (t *rapidTB) Fatal(...any) { t.FailNow() }
-
-func (t *rapidTB) FailNow() { t.failed = true; runtime.Goexit() }
-
-func (t *rapidTB) Fail() { t.failed = true }
-
-func (t *rapidTB) Failed() bool { return t.failed }
+func (t *rapidTB) Fatal(...any)          { t.FailNow() }
+func (t *rapidTB) FailNow()              { t.failed = true; runtime.Goexit() }
+func (t *rapidTB) Fail()                 { t.failed = true }
+func (t *rapidTB) Failed() bool          { return t.failed }
 
 func newMachine(c *kit.Context, raw adapter.Adapter, handles []adapter.Adapter) *machine {
 	m := &machine{c: c, raw: raw, handles: handles, model: model.New(), ids: []string{c.ID(), c.ID(), c.ID()}}
@@ -112,8 +97,7 @@ func newMachine(c *kit.Context, raw adapter.Adapter, handles []adapter.Adapter) 
 	return m
 }
 
-// resemble makes some keys near misses of others, except addresses and what may be compared
-// as they are.
+// resemble makes some keys near misses of others, except addresses and what may be compared as they are.
 func (m *machine) resemble(t *rapid.T) {
 	near := func(key string) string {
 		return pick(t, slices.DeleteFunc(kit.FreshNearMisses(key), kit.NearMiss.Refusable)).Value
@@ -135,9 +119,8 @@ func (m *machine) addresses() []string {
 
 func pick[T any](t *rapid.T, from []T) T { return rapid.SampledFrom(from).Draw(t, "pick") }
 
-// differ records a difference and ends the sequence. The text that rapid sees
-// is always the same, because rapid treats failures with different texts as
-// different ones.
+// differ records a difference and ends the sequence. The text that rapid sees is always the same, because rapid
+// treats failures with different texts as different ones.
 func (m *machine) differ(t *rapid.T, format string, args ...any) {
 	m.wrong = fmt.Sprintf(format, args...)
 	t.Fatalf("the adapter differs from the contract")
@@ -156,6 +139,7 @@ func (m *machine) handle(t *rapid.T) (a adapter.Adapter, through string) {
 func (m *machine) do(t *rapid.T, k kit.Call) (any, error) {
 	a, through := m.handle(t)
 	got, err := k.Do(m.c.Ctx, a)
+	m.c.Trace.Returned(err)
 	m.method = k.Method
 	m.calls = append(m.calls, kit.MadeCall{Through: through, Method: k.Method, Args: k.Args, Result: got, Err: err})
 	return got, err
@@ -201,14 +185,9 @@ func countOver[K comparable, R any](m *machine, records map[K]R, expires func(R)
 
 // live returns the IDs of the users that exist, or ends the action.
 func (m *machine) live(t *rapid.T) []string {
-	// Users are listed in the order of their creation, which is the same
-	// whenever rapid repeats a sequence. The order of random IDs is not.
-	var live []string
-	for _, id := range m.ids {
-		if _, ok := m.model.Users[id]; ok {
-			live = append(live, id)
-		}
-	}
+	// Users are listed in the order of their creation, which is the same whenever rapid repeats a sequence. The order
+	// of random IDs is not.
+	live := slices.DeleteFunc(slices.Clone(m.ids), func(id string) bool { _, ok := m.model.Users[id]; return !ok })
 	if len(live) == 0 {
 		t.SkipNow()
 	}
@@ -224,8 +203,7 @@ func (m *machine) expires(t *rapid.T) time.Time {
 	return m.c.Instant(pick(t, after))
 }
 
-// change returns a change of a field: none, to a new value, to none, or to the value
-// that is stored.
+// change returns a change of a field: none, to a new value, to none, or to the value that is stored.
 func change[T any](t *rapid.T, field string, fresh, none, stored T) adapter.Change[T] {
 	switch rapid.IntRange(0, 4).Draw(t, field) {
 	case 0, 1:
@@ -242,10 +220,7 @@ func change[T any](t *rapid.T, field string, fresh, none, stored T) adapter.Chan
 // actions returns calls that the adapter supports. Each sequence leaves out some kinds of
 // record and some of the other calls, so that it goes deep into the rest.
 func (m *machine) actions(t *rapid.T) map[string]func(*rapid.T) {
-	all := map[string]func(*rapid.T){}
-	for _, of := range []map[string]func(*rapid.T){m.userActions(), m.accountActions(), m.sessionActions(), m.tokenActions(), m.authenticatorActions(), m.passwordActions()} {
-		maps.Copy(all, of)
-	}
+	all := m.methods()
 	without := map[kit.Kind]bool{}
 	for _, k := range kit.RecordKinds[1:] {
 		without[k.Kind] = rapid.Bool().Draw(t, "without")

@@ -10,10 +10,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// The random calls of a machine, for each kind of record. The name of an action is
-// the name of its method.
-
-func (m *machine) userActions() map[string]func(*rapid.T) {
+// methods returns the random calls of a machine. The name of an action is the name of its method.
+func (m *machine) methods() map[string]func(*rapid.T) {
 	c := m.c
 	return map[string]func(*rapid.T){
 		"CreateUser": func(t *rapid.T) {
@@ -25,9 +23,7 @@ func (m *machine) userActions() map[string]func(*rapid.T) {
 			case 1:
 				u.ID = ""
 			}
-			got, err := m.do(t, kit.CreateUser(u))
-			u.ID = m.assigned(u.ID, got, err)
-			m.agree(t, kit.CreateUser(u), got, err, true)
+			m.creates(t, &u, func() kit.Call { return kit.CreateUser(u) })
 		},
 		"GetUser":        func(t *rapid.T) { m.same(t, kit.GetUser(pick(t, m.ids)), true) },
 		"GetUserByEmail": func(t *rapid.T) { m.same(t, kit.GetUserByEmail(pick(t, m.emails)), true) },
@@ -57,27 +53,9 @@ func (m *machine) userActions() map[string]func(*rapid.T) {
 			if !c.Works("CreateAuthenticator") || rapid.Bool().Draw(t, "no passkey") {
 				makes = (*kit.Draft).WithoutPasskey
 			}
-			got, err := m.do(t, makes(&s))
-			s.User.ID = m.assigned(s.User.ID, got, err)
-			m.agree(t, makes(&s), got, err, true)
+			m.creates(t, &s.User, func() kit.Call { return makes(&s) })
 		},
-	}
-}
 
-// assigned returns the ID of a new user: the one given, unless the adapter has
-// assigned another one.
-func (m *machine) assigned(id string, created any, err error) string {
-	u, _ := created.(*adapter.User)
-	if err != nil || u == nil || u.ID == id {
-		return id
-	}
-	m.ids = append(m.ids, u.ID)
-	return u.ID
-}
-
-func (m *machine) accountActions() map[string]func(*rapid.T) {
-	c := m.c
-	return map[string]func(*rapid.T){
 		"GetUserByAccount": func(t *rapid.T) { m.same(t, kit.GetUserByAccount(pick(t, m.pairs)), true) },
 		"GetAccount":       func(t *rapid.T) { m.same(t, kit.GetAccountByKey(pick(t, m.pairs)), true) },
 		"LinkAccount": func(t *rapid.T) {
@@ -103,23 +81,16 @@ func (m *machine) accountActions() map[string]func(*rapid.T) {
 			update.RefreshToken = change(t, "refresh token", c.NewAccount("").RefreshToken, nil, stored.RefreshToken)
 			m.same(t, kit.UpdateAccount(update), true)
 		},
-	}
-}
 
-func (m *machine) sessionActions() map[string]func(*rapid.T) {
-	c := m.c
-	return map[string]func(*rapid.T){
 		"CreateSession": func(t *rapid.T) {
 			s := c.NewSession(pick(t, m.live(t)))
 			s.SessionToken, s.Expires = pick(t, m.sessions), m.expires(t)
 			old, held := m.model.Sessions[s.SessionToken]
 			got, err := m.do(t, kit.CreateSession(s))
-			switch {
-			case err != nil && m.over(s.Expires):
-				return // a session that is over may be refused
-			case err != nil && held && m.over(old.Expires):
-				return
-			case held && m.over(old.Expires):
+			switch wasOver := held && m.over(old.Expires); {
+			case err != nil && (wasOver || m.over(s.Expires)):
+				return // a session that is over may be refused, or still be stored
+			case wasOver:
 				delete(m.model.Sessions, s.SessionToken)
 			}
 			m.agree(t, kit.CreateSession(s), got, err, required(!m.over(s.Expires)))
@@ -158,25 +129,7 @@ func (m *machine) sessionActions() map[string]func(*rapid.T) {
 			over := countOver(m, m.model.Sessions, func(s adapter.Session) time.Time { return s.Expires })
 			m.counts(t, kit.DeleteSessionsByUserID(pick(t, m.ids), pick(t, append(m.sessions, ""))), over)
 		},
-	}
-}
 
-// counts makes a call that returns the number of deleted records, of which so many may
-// have been absent.
-func (m *machine) counts(t *rapid.T, k kit.Call, absent int64) {
-	got, err := m.do(t, k)
-	counted := k.Yields(func(want any) any {
-		n, _ := got.(int64)
-		if w, ok := want.(int64); ok && n < w && n >= w-absent {
-			return n
-		}
-		return want
-	})
-	m.agree(t, counted, got, err, true)
-}
-
-func (m *machine) tokenActions() map[string]func(*rapid.T) {
-	return map[string]func(*rapid.T){
 		"CreateVerificationToken": func(t *rapid.T) {
 			key := pick(t, m.tokens)
 			token := adapter.VerificationToken{Identifier: key.Identifier, Token: key.Token, Expires: m.expires(t)}
@@ -199,12 +152,7 @@ func (m *machine) tokenActions() map[string]func(*rapid.T) {
 			over := countOver(m, m.model.Tokens, func(v adapter.VerificationToken) time.Time { return v.Expires })
 			m.counts(t, kit.DeleteVerificationTokens(pick(t, m.tokens).Identifier), over)
 		},
-	}
-}
 
-func (m *machine) authenticatorActions() map[string]func(*rapid.T) {
-	c := m.c
-	return map[string]func(*rapid.T){
 		"CreateAuthenticator": func(t *rapid.T) {
 			w := c.NewAuthenticator(pick(t, m.live(t)))
 			w.CredentialID, w.ProviderAccountID = pick(t, m.credentials), pick(t, m.pairs).ProviderAccountID
@@ -248,39 +196,51 @@ func (m *machine) authenticatorActions() map[string]func(*rapid.T) {
 			from := m.model.Authenticators[id].Counter + int64(rapid.IntRange(0, 3).Draw(t, "off")/3)
 			m.same(t, kit.TouchAuthenticator(id, from, from+int64(rapid.IntRange(0, 2).Draw(t, "step")), c.Instant(-1)), true)
 		},
-	}
-}
 
-func (m *machine) passwordActions() map[string]func(*rapid.T) {
-	c := m.c
-	// stored is the password of the user as the model has it, or one with another hash or state.
-	stored := func(t *rapid.T, userID string) adapter.Password {
-		p := m.model.Passwords[userID]
-		p.UserID = userID
-		switch rapid.IntRange(0, 4).Draw(t, "from") {
-		case 0:
-			p.Hash += " "
-		case 1:
-			p.State = ""
-		}
-		return p
-	}
-	return map[string]func(*rapid.T){
 		"CreateUserWithPassword": func(t *rapid.T) {
 			e := kit.NewEntrant(c)
 			e.User.ID, e.User.Email = pick(t, m.ids[:3]), pick(t, m.addresses())
-			got, err := m.do(t, e.WithPassword())
-			e.User.ID = m.assigned(e.User.ID, got, err)
-			m.agree(t, e.WithPassword(), got, err, true)
+			m.creates(t, &e.User, e.WithPassword)
 		},
 		"GetPassword": func(t *rapid.T) { m.same(t, kit.GetPassword(pick(t, m.ids)), true) },
 		"SetPassword": func(t *rapid.T) { m.same(t, kit.SetPassword(kit.NewPassword(c, pick(t, m.ids))), true) },
 		"SwapPassword": func(t *rapid.T) {
 			id := pick(t, m.ids)
-			m.same(t, kit.SwapPassword(stored(t, id), kit.NewPassword(c, id)), true)
+			from := m.model.Passwords[id] // as the model has it, or with another hash or state
+			from.UserID = id
+			switch rapid.IntRange(0, 4).Draw(t, "from") {
+			case 0:
+				from.Hash += " "
+			case 1:
+				from.State = ""
+			}
+			m.same(t, kit.SwapPassword(from, kit.NewPassword(c, id)), true)
 		},
 		"DeletePassword": func(t *rapid.T) {
 			m.same(t, kit.DeletePassword(pick(t, m.ids), rapid.Bool().Draw(t, "keep one")), true)
 		},
 	}
+}
+
+// creates makes a call that creates the user, whose ID the adapter may replace by another one.
+func (m *machine) creates(t *rapid.T, u *adapter.User, call func() kit.Call) {
+	got, err := m.do(t, call())
+	if made, _ := got.(*adapter.User); err == nil && made != nil && made.ID != u.ID {
+		u.ID = made.ID
+		m.ids = append(m.ids, u.ID)
+	}
+	m.agree(t, call(), got, err, true)
+}
+
+// counts makes a call that returns the number of deleted records, of which so many may have been absent.
+func (m *machine) counts(t *rapid.T, k kit.Call, absent int64) {
+	got, err := m.do(t, k)
+	counted := k.Yields(func(want any) any {
+		n, _ := got.(int64)
+		if w, ok := want.(int64); ok && n < w && n >= w-absent {
+			return n
+		}
+		return want
+	})
+	m.agree(t, counted, got, err, true)
 }

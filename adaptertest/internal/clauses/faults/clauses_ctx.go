@@ -13,7 +13,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
-	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/race"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -39,7 +38,9 @@ var ctxClauses = []kit.Check{
 				}
 			}
 		}
-		if d := kit.Differences(c, see(c, k), faulted.SnapshotOfModel(c, faulted.ModelOf(k, c), k.Keys())); len(d) > 0 {
+		seen, err := kit.Snapshot(c.Ctx, c, c.Raw, k.Keys())
+		want := faulted.SnapshotOfModel(c, faulted.ModelOf(k, c), k.Keys())
+		if d := kit.Differences(c, kit.Must(c, "a lookup", seen, err), want); len(d) > 0 {
 			c.Errorf("the cancelled calls changed something: %v", d)
 		}
 		if c.Works("UseVerificationToken") {
@@ -58,11 +59,8 @@ var ctxClauses = []kit.Check{
 					k := kit.NewFixture(c, c.Observe(kit.Witness(c)))
 					m := k.CallOf(method)
 					i := faulted.Inject(c, control, fault.Stall, step)
-					start := time.Now()
-					ctx, cancel := context.WithTimeout(c.Ctx, stallTime)
-					_, err := within(c, ctx, stallTime+faulted.Grace, m, control)
-					cancel()
-					took, hit := time.Since(start), faulted.IsHit(i)
+					_, took, err := stalled(c, m, control)
+					hit := faulted.IsHit(i)
 					i.Release()
 					faulted.Mend(c, control)
 					if !hit && took >= stallTime && late < 9 {
@@ -89,44 +87,19 @@ var ctxClauses = []kit.Check{
 		faulted.MustHit(c, hits)
 	}},
 	{ID: "CTX-03", Words: "success-has-taken-effect", Test: func(c *kit.Context) {
-		if len(c.Working(new(kit.Records).Writes())) == 0 {
-			c.NotApplicable("the adapter has no writes")
-		}
-		p, stop := pair.New()
+		works := func(w kit.Call) bool { return c.Works(w.Method) }
+		writes := methodsOf(c, kit.Applicable(c, new(kit.Records).Writes(), works, "the adapter has no writes"))
+		during, stop := pair.NewCanceller()
 		defer stop()
-		during := &pair.Canceller{Runner: p}
+		n := c.Rounds(150)
+		moments := slices.Repeat(writes, n)[:n]
 		// Each write has its own fixture, because a cancelled call may still have
 		// effects after it has returned. CTX-07 judges these.
-		try := func(method string, call func(w kit.Call) (record any, err error)) {
+		cancelUnderWay(c, during, writes, kit.TripLooks, moments, func(method string, cancelled func(w kit.Call) (any, error)) {
 			k := kit.NewFixture(c, kit.Witness(c))
-			w := k.CallOf(method)
-			record, err := call(w)
-			tookEffect(c, k, faulted.ModelOf(k, c), w, record, err)
-		}
-		var writes []string
-		for _, w := range c.Working(new(kit.Records).Writes()) {
-			writes = append(writes, w.Method)
-		}
-		eachPoint(c, writes, kit.TripLooks, 4, func(method string, n int) (come bool) {
-			try(method, func(w kit.Call) (any, error) {
-				ctx := pair.NewTripContext(c.Ctx, n)
-				defer ctx.Cancel()
-				record, err := w.Do(ctx, c.Raw)
-				come = ctx.Tripped()
-				return record, err
-			})
-			return come
-		})
-		var moments []string
-		for turn := range c.Rounds(150) {
-			moments = append(moments, writes[turn%len(writes)])
-		}
-		kit.Each(c, moments, itself, func(method string) bool {
-			try(method, func(w kit.Call) (record any, err error) {
-				during.Call(c.Ctx, func(ctx context.Context) { record, err = w.Do(ctx, c.Raw) })
-				return record, err
-			})
-			return true
+			x := faulted.Case{Fixture: k, Call: k.CallOf(method)}
+			x.Result, x.Err = cancelled(x.Call)
+			tookEffect(c, x)
 		})
 		cancelLookups(c, during)
 	}},
@@ -135,10 +108,7 @@ var ctxClauses = []kit.Check{
 		abandon(c, limited)
 		c.Parallel(5, func(int) {
 			for range max(2, c.Rounds(10)) {
-				ctx, cancel := context.WithTimeout(c.Ctx, kit.Deadline)
-				err := race.NormalCalls(ctx, c, limited)
-				cancel()
-				if err != nil {
+				if err := race.NormalCalls(c, limited, kit.Deadline); err != nil {
 					c.Fatalf("after calls that were cancelled: %v", err)
 				}
 			}
@@ -178,15 +148,13 @@ const (
 	stallTime = 50 * time.Millisecond
 	// shortDeadline is a deadline that whole seconds can't express.
 	shortDeadline = 900 * time.Millisecond
-	// laterTime is how long the clause waits for a write that takes effect
-	// after its call has returned.
+	// laterTime is how long the clause waits for a write that takes effect after its call has returned.
 	laterTime = 60 * time.Millisecond
 )
 
-// eachPoint calls try for the numbered points of each method's call: the times that
-// it looks at its context, or its steps. In a run of less than one round it takes one
-// of as many points as stride says. try reports whether the call came to the point, and
-// so whether there may be a later one. A point that no call came to is no case.
+// eachPoint calls try for the numbered points of each method's call: the times that it looks at its context, or its
+// steps. In a run of less than one round it takes one of as many points as stride says. try reports whether the call
+// came to the point, and so whether there may be a later one. A point that no call came to is no case.
 func eachPoint(c *kit.Context, methods []string, most, stride int, try func(method string, n int) bool) {
 	stride = min(stride, c.Stride)
 	next := map[string]int{} // zero for a method that has no more points
@@ -209,66 +177,78 @@ func eachPoint(c *kit.Context, methods []string, most, stride int, try func(meth
 	})
 }
 
-// cancelLookups cancels lookups when they check their context for the first time, the
-// second time, and so on, and at random moments. One that succeeds all the same has
-// found what is there.
-func cancelLookups(c *kit.Context, during *pair.Canceller) {
-	k := kit.NewFixture(c, c.Raw)
-	kit.Pause(c, c.Harness().Declarations.EventualReads)
-	calls, there := map[string]kit.Call{}, map[string]any{}
-	var methods, moments []string
-	for _, m := range c.Working(k.Reads()) {
-		record, err := m.Do(c.Ctx, c.Raw)
-		calls[m.Method], there[m.Method] = m, kit.Must(c, m.Method, record, err)
-		methods = append(methods, m.Method)
-		moments = append(moments, slices.Repeat([]string{m.Method}, c.Rounds(15))...)
-	}
-	judge := func(method string, got any, err error) {
-		if d := c.Unlike(got, there[method]); err == nil && d != "" {
-			c.Fatalf("%s was cancelled under way and succeeded: %s", method, d)
-		}
-	}
-	eachPoint(c, methods, 3*kit.TripLooks, 4, func(method string, n int) bool {
-		ctx := pair.NewTripContext(c.Ctx, n)
-		defer ctx.Cancel()
-		got, err := calls[method].Do(ctx, c.Raw)
-		come := ctx.Tripped()
-		judge(method, got, err)
-		return come
+// cancelUnderWay lets try make calls, which are cancelled when they check their context for the first time, the
+// second time, and so on, and then, for the methods of moments, at random moments.
+func cancelUnderWay(
+	c *kit.Context, during *pair.Canceller, methods []string, most int, moments []string,
+	try func(method string, cancelled func(k kit.Call) (any, error)),
+) {
+	eachPoint(c, methods, most, 4, func(method string, n int) (came bool) {
+		try(method, func(k kit.Call) (got any, err error) {
+			got, came, err = cancelledAtLook(c, k, c.Raw, n)
+			return got, err
+		})
+		return came
 	})
 	kit.Each(c, moments, itself, func(method string) bool {
-		var got any
-		var err error
-		during.Call(c.Ctx, func(ctx context.Context) { got, err = calls[method].Do(ctx, c.Raw) })
-		judge(method, got, err)
+		try(method, func(k kit.Call) (got any, err error) {
+			during.Call(c.Ctx, func(ctx context.Context) { got, err = k.Do(ctx, c.Raw) })
+			return got, err
+		})
 		return true
 	})
 }
 
-// see makes all lookups of the fixture.
-func see(c *kit.Context, k *kit.Records) []kit.Lookup {
-	seen, err := kit.Snapshot(c.Ctx, c, c.Raw, k.Keys())
-	return kit.Must(c, "a lookup", seen, err)
+// cancelledAtLook makes a call that is cancelled when it checks its context for the n-th time.
+// It reports whether it did so.
+func cancelledAtLook(c *kit.Context, k kit.Call, a adapter.Adapter, n int) (got any, came bool, err error) {
+	ctx := pair.NewTripContext(c.Ctx, n)
+	defer ctx.Cancel()
+	got, err = k.Do(ctx, a)
+	return got, ctx.Tripped(), err
+}
+
+// cancelLookups cancels lookups under way. One that succeeds all the same has found what is there.
+func cancelLookups(c *kit.Context, during *pair.Canceller) {
+	k := kit.NewFixture(c, c.Raw)
+	kit.Pause(c, c.Harness().Declarations.EventualReads)
+	there := map[string]any{}
+	var moments []string
+	for _, m := range c.Working(k.Reads()) {
+		there[m.Method] = kit.Done(c, c.Raw, m)
+		moments = append(moments, slices.Repeat([]string{m.Method}, c.Rounds(15))...)
+	}
+	methods := methodsOf(c, k.Reads())
+	cancelUnderWay(c, during, methods, 3*kit.TripLooks, moments, func(method string, cancelled func(m kit.Call) (any, error)) {
+		got, err := cancelled(k.CallOf(method))
+		if d := c.Unlike(got, there[method]); err == nil && d != "" {
+			c.Fatalf("%s was cancelled under way and succeeded: %s", method, d)
+		}
+	})
 }
 
 // allMethods are the methods that the adapter can be called with.
 func allMethods(c *kit.Context) []string {
-	var methods []string
 	var k kit.Records
-	for _, m := range append(k.Reads(), k.Writes()...) {
-		if c.Works(m.Method) {
-			methods = append(methods, m.Method)
-		}
-	}
-	return methods
+	return methodsOf(c, append(k.Reads(), k.Writes()...))
 }
 
-// within makes a call that may ignore its context. If the call takes too long,
-// within heals the traffic, so that the call ends.
-func within(c *kit.Context, ctx context.Context, limit time.Duration, m kit.Call, control fault.Control) (any, error) {
-	timer := time.AfterFunc(limit, control.Heal)
+// methodsOf names the methods of the calls that the adapter can make.
+func methodsOf(c *kit.Context, calls []kit.Call) (names []string) {
+	for _, k := range c.Working(calls) {
+		names = append(names, k.Method)
+	}
+	return names
+}
+
+// stalled makes a call that stalls and has a deadline, which it may ignore. If the call takes
+// too long, stalled heals the traffic, so that the call ends.
+func stalled(c *kit.Context, m kit.Call, control fault.Control) (got any, took time.Duration, err error) {
+	start := time.Now()
+	timer := time.AfterFunc(stallTime+faulted.Grace, control.Heal)
 	defer timer.Stop()
-	return m.Do(ctx, c.Adapter)
+	got, err = faulted.Within(c, stallTime, m, c.Adapter)
+	return got, time.Since(start), err
 }
 
 // endsBehindStalled makes a call that stalls, and while it does, the same call again and
@@ -283,11 +263,7 @@ func endsBehindStalled(c *kit.Context, control fault.Control, method string) (hi
 	first := func() { _, _ = faulted.Within(c, faulted.RecoveryTime, k.CallOf(method), c.Raw) }
 	hit = faulted.Holding(stall, first, func(<-chan struct{}) {
 		c.Parallel(len(behind), func(i int) {
-			start := time.Now()
-			ctx, cancel := context.WithTimeout(c.Ctx, stallTime)
-			defer cancel()
-			_, _ = within(c, ctx, stallTime+faulted.Grace, behind[i], control)
-			if took := time.Since(start); took > stallTime+faulted.Grace {
+			if _, took, _ := stalled(c, behind[i], control); took > stallTime+faulted.Grace {
 				c.Errorf("%s, with a deadline of %v, while a call of %s stalls, took %v", behind[i].Method, stallTime,
 					method, took)
 			}
@@ -297,36 +273,32 @@ func endsBehindStalled(c *kit.Context, control fault.Control, method string) (hi
 	return hit
 }
 
-// tookEffect reports a breach if a write that was cancelled while it ran has
-// succeeded without an effect.
-func tookEffect(c *kit.Context, k *kit.Records, m *model.Model, w kit.Call, record any, err error) {
-	switch w.Method {
+// tookEffect reports a breach if a write that was cancelled while it ran has succeeded without an effect.
+func tookEffect(c *kit.Context, x faulted.Case) {
+	switch x.Call.Method {
 	case "UseVerificationToken":
-		rest := c.UseToken(k.Token.Key())
-		if err == nil && (rest != nil || kit.IsNilRecord(record)) {
+		rest := c.UseToken(x.Fixture.Token.Key())
+		if x.Err == nil && (rest != nil || kit.IsNilRecord(x.Result)) {
 			c.Fatalf("UseVerificationToken was cancelled under way and succeeded with %s; another use got %s",
-				diff.Show(record), diff.Show(rest))
+				diff.Show(x.Result), diff.Show(rest))
 		}
 		return
 	case "CreateVerificationToken":
 		if !c.Works("UseVerificationToken") {
 			return // nothing shows the token
 		}
-		if got := c.UseToken(k.New.Token.Key()); err == nil && got == nil {
+		if got := c.UseToken(x.Fixture.New.Token.Key()); x.Err == nil && got == nil {
 			c.Fatalf("CreateVerificationToken was cancelled during the call and succeeded, but no token exists")
 		}
 		return
-	case "CreateUser", "CreateUserWithAccount", "CreateUserWithPassword":
-		x := faulted.Case{Fixture: k, Call: w}
-		faulted.AdoptID(c, &x)
-		w = x.Call
 	}
-	if err != nil {
+	faulted.AdoptID(c, &x)
+	if x.Err != nil {
 		return
 	}
-	if _, done, neither := faulted.EffectOn(c, m, k.Keys(), w); !done {
+	if done, neither := faulted.Effect(c, x); !done {
 		c.Fatalf("%s was cancelled under way and succeeded with %s, and yet the store is not as it should be: %v",
-			w.Method, diff.Show(record), neither)
+			x.Call.Method, diff.Show(x.Result), neither)
 	}
 }
 
@@ -338,26 +310,25 @@ func abandon(c *kit.Context, a adapter.Adapter) {
 		control = c.Harness().Faults(a)
 	}
 	k := kit.NewFixture(c, a)
-	methods := allMethods(c)
-	if len(methods) == 0 {
-		c.NotApplicable("the adapter has no methods that could be cancelled")
-	}
+	methods := kit.Applicable(c, allMethods(c), c.Works, "the adapter has no methods that could be cancelled")
 	methods = slices.DeleteFunc(methods, func(m string) bool { return m == "DeleteUser" })
-	p, stop := pair.New()
+	during, stop := pair.NewCanceller()
 	defer stop()
-	during := &pair.Canceller{Runner: p}
 	for n := range c.Rounds(150) {
 		m := k.CallOf(methods[n/2%len(methods)])
 		if n%2 == 0 {
 			during.Call(c.Ctx, func(ctx context.Context) { _, _ = m.Do(ctx, a) })
 			continue
 		}
-		ctx := pair.NewTripContext(c.Ctx, 1+n/2/len(methods))
-		_, _ = m.Do(ctx, a)
-		ctx.Cancel()
+		_, _, _ = cancelledAtLook(c, m, a, 1+n/2/len(methods))
 	}
 	if control != nil {
-		abandonEach(c, a, control, k, methods)
+		defer control.Heal()
+		for method := range kit.Some(&c.Budget, methods) {
+			abandonMethod(c, a, control, k, method)
+		}
+		abandonMethod(c, a, control, k, "DeleteUser") // last, because it deletes the fixture
+		control.Heal()
 	}
 	c.Parallel(10, func(client int) {
 		for n := range c.Rounds(15) {
@@ -369,10 +340,7 @@ func abandon(c *kit.Context, a adapter.Adapter) {
 				cancel()
 				continue
 			}
-			hold, err := control.Inject(fault.HoldReply, 1+n/5%3)
-			if err != nil {
-				c.Fatalf("Inject: %v", err)
-			}
+			hold := faulted.Inject(c, control, fault.HoldReply, 1+n/5%3)
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
@@ -384,30 +352,15 @@ func abandon(c *kit.Context, a adapter.Adapter) {
 			case <-time.After(kit.HeldPause):
 			}
 			cancel()
-			select {
-			case <-done:
-			case <-time.After(kit.HeldPause): // it ignores its context, which is CTX-02's business
-			}
+			faulted.Soon(done, kit.HeldPause) // it may ignore its context, which is CTX-02's business
 			hold.Release()
 			<-done
 		}
 	})
-	if control != nil {
-		control.Heal()
-	}
 }
 
-// abandonEach cancels calls of each method while the answer to one of its steps
-// is held back, more often than the pool has connections.
-func abandonEach(c *kit.Context, a adapter.Adapter, control fault.Control, k *kit.Records, methods []string) {
-	defer control.Heal()
-	for method := range kit.Some(&c.Budget, methods) {
-		abandonMethod(c, a, control, k, method)
-	}
-	abandonMethod(c, a, control, k, "DeleteUser") // last, because it deletes the fixture
-}
-
-// abandonMethod is abandonEach for one method.
+// abandonMethod cancels calls of a method while the answer to one of its steps is held back, more often than the pool
+// has connections.
 func abandonMethod(c *kit.Context, a adapter.Adapter, control fault.Control, k *kit.Records, method string) {
 	if !c.Works(method) {
 		return
@@ -437,33 +390,25 @@ func abandonMethod(c *kit.Context, a adapter.Adapter, control fault.Control, k *
 	})
 }
 
-// cancelAtEachLook cancels every write when it checks its context for the
-// first time, the second time, and so on.
+// cancelAtEachLook cancels every write when it checks its context for the first time, the second time, and so on.
 func cancelAtEachLook(c *kit.Context) {
 	eachPoint(c, c.Having(faulted.VisibleWrites), kit.TripLooks, 4, func(method string, n int) bool {
 		k := kit.NewFixture(c, c.Observe(kit.Witness(c)))
 		x := faulted.Case{Fixture: k, Call: k.CallOf(method)}
-		ctx := pair.NewTripContext(c.Ctx, n)
-		defer ctx.Cancel()
-		x.Result, x.Err = x.Call.Do(ctx, c.Adapter)
-		come := ctx.Tripped()
-		ctx.Cancel()
-		judgeCancelled(c, x, fmt.Sprintf("cancelled when it looked at its context for the %d. time", n))
-		return come
+		var came bool
+		x.Result, came, x.Err = cancelledAtLook(c, x.Call, c.Adapter, n)
+		judgeCancelled(c, x, fmt.Sprintf("cancelled at look %d at its context", n))
+		return came
 	})
 }
 
 // cancelAnywhere cancels every write at random moments.
 func cancelAnywhere(c *kit.Context) {
-	p, stop := pair.New()
+	during, stop := pair.NewCanceller()
 	defer stop()
-	during := &pair.Canceller{Runner: p}
 	start := time.Now()
 	for n := 0; n < c.Rounds(20) || time.Since(start) < c.Span(kit.RaceTime); n++ {
-		for _, method := range faulted.VisibleWrites {
-			if !c.Works(method) {
-				continue
-			}
+		for _, method := range c.Having(faulted.VisibleWrites) {
 			k := kit.NewFixture(c, c.Observe(kit.Witness(c)))
 			x := faulted.Case{Fixture: k, Call: k.CallOf(method)}
 			during.Call(c.Ctx, func(ctx context.Context) { x.Result, x.Err = x.Call.Do(ctx, c.Raw) })
@@ -472,8 +417,7 @@ func cancelAnywhere(c *kit.Context) {
 	}
 }
 
-// cancelAtEachStep cancels every write while the answer to each of its steps is
-// being held.
+// cancelAtEachStep cancels every write while the answer to each of its steps is being held.
 func cancelAtEachStep(c *kit.Context, control fault.Control) {
 	defer control.Heal()
 	hits := 0
@@ -518,27 +462,18 @@ func judgeCancelled(c *kit.Context, x faulted.Case, how string) {
 func cancelOneOfTwo(c *kit.Context) {
 	control := kit.Faults(c)
 	k := kit.NewFixture(c, c.Adapter)
-	var repeatable []kit.Call
-	for _, m := range c.Working(append(k.Reads(), kit.UpdateUser(k.New.UserUpdate), kit.UpdateSession(k.New.SessionUpdate))) {
-		if m.Method != "GetUserByEmail" { // the address changes
-			repeatable = append(repeatable, m)
-		}
-	}
-	if len(repeatable) == 0 {
-		c.NotApplicable("the adapter has no call that could be made twice")
-	}
+	calls := append(k.Reads(), kit.UpdateUser(k.New.UserUpdate), kit.UpdateSession(k.New.SessionUpdate))
+	same := func(m kit.Call) bool { return c.Works(m.Method) && m.Method != "GetUserByEmail" } // the address changes
+	repeatable := kit.Applicable(c, calls, same, "the adapter has no call that could be made twice")
 	judge := func(m kit.Call, err error) {
 		if err != nil {
 			c.Fatalf("of two calls of %s at once the one that was not cancelled failed: %v", m.Method, err)
 		}
 	}
-	p, stop := pair.New()
+	during, stop := pair.NewCanceller()
 	defer stop()
-	during := &pair.Canceller{Runner: p}
-	var cancelled []kit.Call
-	for n := range c.Rounds(120) {
-		cancelled = append(cancelled, repeatable[n%len(repeatable)])
-	}
+	n := c.Rounds(120)
+	cancelled := slices.Repeat(repeatable, n)[:n]
 	kit.Each(c, cancelled, func(m kit.Call) []string { return []string{m.Method} }, func(m kit.Call) bool {
 		two := make(chan error, 1)
 		during.Call(c.Ctx, func(ctx context.Context) {
@@ -557,33 +492,22 @@ func cancelOneOfTwo(c *kit.Context) {
 	}
 }
 
-// ownField is an update of one field of a record, which nobody else updates.
-type ownField struct {
-	update kit.Call
-	// missing describes the update as absent from the store, or returns "".
-	missing func() string
-}
-
-// cancelBesideUpdates lets several goroutines update fields of their own of one record,
-// while others update another field of it and are cancelled at random moments, many of
-// them while they wait for their turn.
+// cancelBesideUpdates lets several goroutines update fields of their own of one record, while others update another
+// field of it and are cancelled at random moments, many of them while they wait for their turn.
 func cancelBesideUpdates(c *kit.Context) {
-	records := []func(){
-		func() { cancelBesideUser(c) }, func() { cancelBesideAccount(c) },
-		func() { cancelBesideSession(c) }, func() { cancelBesideAuthenticator(c) },
-	}
+	records := []func(*kit.Context){cancelBesideUser, cancelBesideAccount, cancelBesideSession, cancelBesideAuthenticator}
 	for cancelBesideRecord := range kit.Some(&c.Budget, records) {
-		cancelBesideRecord()
+		cancelBesideRecord(c)
 	}
 }
 
 func cancelBesideUser(c *kit.Context) {
 	if c.Works("UpdateUser") && c.Works("GetUser") {
 		id := c.User().ID
-		field := func(names ...string) func() ownField {
-			return func() ownField {
+		field := func(names ...string) func() write {
+			return func() write {
 				update := kit.UserUpdate(c, id, names)
-				return ownField{kit.UpdateUser(update), showing(c, kit.GetUser(id), update.Apply)}
+				return showing(c, kit.UpdateUser(update), kit.GetUser(id), update.Apply)
 			}
 		}
 		cancelBeside(c, field("email", "emailVerified"), field("name"), field("image")) // another address clears the proof
@@ -593,10 +517,10 @@ func cancelBesideUser(c *kit.Context) {
 func cancelBesideAccount(c *kit.Context) {
 	if c.Works("UpdateAccount") && c.Works("GetAccount") {
 		key := c.Account(c.User().ID).Key()
-		field := func(name string) func() ownField {
-			return func() ownField {
+		field := func(name string) func() write {
+			return func() write {
 				update := kit.AccountUpdate(c, key, []string{name})
-				return ownField{kit.UpdateAccount(update), showing(c, kit.GetAccountByKey(key), update.Apply)}
+				return showing(c, kit.UpdateAccount(update), kit.GetAccountByKey(key), update.Apply)
 			}
 		}
 		cancelBeside(c, field("scope"), field("access token"), field("refresh token"), field("id token"))
@@ -606,20 +530,20 @@ func cancelBesideAccount(c *kit.Context) {
 func cancelBesideSession(c *kit.Context) {
 	if c.Works("GetSessionAndUser") && kit.SessionsMove(c) {
 		token, owners := c.Session(c.User().ID).SessionToken, [2]string{c.User().ID, c.User().ID}
-		expires := func() ownField {
+		expires := func() write {
 			at := c.Instant(time.Duration(1+kit.Next(c)%1000) * time.Minute)
-			return ownField{kit.UpdateSession(adapter.SessionUpdate{SessionToken: token, Expires: adapter.To(at)}),
-				showing(c, kit.GetSessionAndUser(token), func(s *adapter.SessionAndUser) { s.Session.Expires = at })}
+			set := func(s *adapter.SessionAndUser) { s.Session.Expires = at }
+			return showing(c, kit.ExtendSession(token, at), kit.GetSessionAndUser(token), set)
 		}
 		turn := 0
-		owner := func() ownField {
+		owner := func() write {
 			turn++
 			id := owners[turn%2]
-			return ownField{kit.UpdateSession(adapter.SessionUpdate{SessionToken: token, UserID: adapter.To(id)}),
-				showing(c, kit.GetSessionAndUser(token), func(s *adapter.SessionAndUser) { s.Session.UserID = id })}
+			set := func(s *adapter.SessionAndUser) { s.Session.UserID = id }
+			return showing(c, kit.MoveSession(token, id), kit.GetSessionAndUser(token), set)
 		}
 		probe := owner()
-		if _, err := probe.update.Do(c.Ctx, c.Adapter); err == nil && probe.missing() == "" {
+		if _, err := probe.Do(c.Ctx, c.Adapter); err == nil && probe.missing() == "" {
 			cancelBeside(c, expires, owner)
 		}
 	}
@@ -629,21 +553,20 @@ func cancelBesideAuthenticator(c *kit.Context) {
 	if c.Works("RenameAuthenticator") && c.Works("UpdateAuthenticatorCounter") && c.Works("GetAuthenticator") {
 		w := c.Authenticator(c.User().ID)
 		counter := w.Counter
-		cancelBeside(c, func() ownField {
-			return ownField{update: kit.RenameAuthenticator(w.UserID, w.CredentialID, c.Unique("name"))}
-		}, func() ownField {
+		cancelBeside(c, func() write {
+			return write{Call: kit.RenameAuthenticator(w.UserID, w.CredentialID, c.Unique("name"))}
+		}, func() write {
 			counter++
 			is := counter
-			return ownField{kit.UpdateAuthenticatorCounter(w.CredentialID, is),
-				showing(c, kit.GetAuthenticator(w.CredentialID), func(w *adapter.Authenticator) { w.Counter = is })}
+			set := func(w *adapter.Authenticator) { w.Counter = is }
+			return showing(c, kit.UpdateAuthenticatorCounter(w.CredentialID, is), kit.GetAuthenticator(w.CredentialID), set)
 		})
 	}
 }
 
-// showing returns a function that describes how the record which the read finds would
-// differ if the update were there, or returns "" if it is there.
-func showing[T any](c *kit.Context, read kit.Call, apply func(*T)) func() string {
-	return func() string {
+// showing returns the update of a field, which is missing if the record that the read finds would differ with it.
+func showing[T any](c *kit.Context, update, read kit.Call, apply func(*T)) write {
+	return write{update, func() string {
 		got := kit.Of[*T](c, read)
 		if got == nil {
 			return read.Method + ": absent"
@@ -651,17 +574,17 @@ func showing[T any](c *kit.Context, read kit.Call, apply func(*T)) func() string
 		want := *got
 		apply(&want)
 		return kit.Without(c, read.Method, got, &want)
-	}
+	}}
 }
 
 // cancelBeside makes the updates at one moment, beside calls that are cancelled, over and
 // over. Each update succeeds, and is there afterwards.
-func cancelBeside(c *kit.Context, cancelled func() ownField, updates ...func() ownField) {
+func cancelBeside(c *kit.Context, cancelled func() write, updates ...func() write) {
 	cancellers := min(kit.Several, c.Most) - 2
 	after := []time.Duration{0, 20 * time.Microsecond, time.Millisecond}
 	start := time.Now()
 	for n := 0; !race.Over(c, n, time.Since(start), kit.RaceTime); n++ {
-		made := make([]ownField, len(updates)+cancellers)
+		made := make([]write, len(updates)+cancellers)
 		for i := range made {
 			made[i] = cancelled()
 			if i < len(updates) {
@@ -670,9 +593,9 @@ func cancelBeside(c *kit.Context, cancelled func() ownField, updates ...func() o
 		}
 		c.Parallel(len(made), func(i int) {
 			if i < len(updates) {
-				if _, err := made[i].update.Do(c.Ctx, c.Raw); err != nil {
-					c.Errorf("%s(%s), beside calls that were cancelled, failed: %v", made[i].update.Method,
-						diff.Show(made[i].update.Args...), err)
+				if _, err := made[i].Do(c.Ctx, c.Raw); err != nil {
+					c.Errorf("%s(%s), beside calls that were cancelled, failed: %v", made[i].Method,
+						diff.Show(made[i].Args...), err)
 				}
 				return
 			}
@@ -680,13 +603,13 @@ func cancelBeside(c *kit.Context, cancelled func() ownField, updates ...func() o
 			defer cancel()
 			timer := time.AfterFunc(rand.N(after[i%len(after)]+1), cancel)
 			defer timer.Stop()
-			_, _ = made[i].update.Do(ctx, c.Raw)
+			_, _ = made[i].Do(ctx, c.Raw)
 		})
 		kit.Wrote(c)
 		for _, x := range made[:len(updates)] {
 			if m := x.missing(); m != "" {
 				c.Errorf("%s(%s), beside calls that were cancelled, has succeeded, and is not there: %s",
-					x.update.Method, diff.Show(x.update.Args...), m)
+					x.Method, diff.Show(x.Args...), m)
 			}
 		}
 		if c.Failed() {
@@ -707,10 +630,7 @@ func cancelFirstCall(c *kit.Context) {
 		}
 		_, _ = a.GetUser(ctx, c.ID())
 		ctx.Cancel()
-		again, cancel := context.WithTimeout(c.Ctx, kit.Deadline)
-		err := race.NormalCalls(again, c, a)
-		cancel()
-		if err != nil {
+		if err := race.NormalCalls(c, a, kit.Deadline); err != nil {
 			c.Fatalf("after the first call of an adapter, GetUser, was cancelled: %v", err)
 		}
 	}
@@ -740,29 +660,25 @@ func cancelHeld(c *kit.Context, control fault.Control, m kit.Call) error {
 	return err
 }
 
-// nothingComesLater makes every write reach its deadline while the store
-// stalls. When the store is back, it checks whether the write takes effect
-// late, three times: a request that another connection sends at that moment, such
-// as the first one of a new connection, may be what is stalled.
+// nothingComesLater makes every write reach its deadline while the store stalls. When the store is back, it checks
+// whether the write takes effect late, three times: a request that another connection sends at that moment, such as
+// the first one of a new connection, may be what is stalled.
 func nothingComesLater(c *kit.Context) {
 	control := faulted.Control(c)
 	defer control.Heal()
-	writes := c.Having(faulted.VisibleWrites)
+	writes := kit.Applicable(c, faulted.VisibleWrites, c.Works, "the adapter has no writes")
 	hits := 0
-	for i := 0; i < len(writes); i += min(3, c.Stride) {
+	for _, write := range kit.Every(min(3, c.Stride), writes, 0) {
 		late := ""
 		for tries := 0; tries < 3 && (tries == 0 || late != ""); tries++ {
 			var hit bool
-			if late, hit = comesLater(c, control, writes[i]); hit {
+			if late, hit = comesLater(c, control, write); hit {
 				hits++
 			}
 		}
 		if late != "" {
 			c.Errorf("%s", late)
 		}
-	}
-	if len(writes) == 0 {
-		c.NotApplicable("the adapter has no writes")
 	}
 	faulted.MustHit(c, hits)
 }
@@ -773,9 +689,7 @@ func comesLater(c *kit.Context, control fault.Control, method string) (late stri
 	k := kit.NewFixture(c, c.Observe(kit.Witness(c)))
 	x := faulted.Case{Kind: fault.Stall, Step: 1, Fixture: k, Call: k.CallOf(method)}
 	stall := faulted.Inject(c, control, fault.Stall, 1)
-	ctx, cancel := context.WithTimeout(c.Ctx, stallTime)
-	x.Result, x.Err = within(c, ctx, stallTime+faulted.Grace, x.Call, control)
-	cancel()
+	x.Result, _, x.Err = stalled(c, x.Call, control)
 	hit = faulted.IsHit(stall)
 	stall.Release()
 	if x.Err == nil {

@@ -21,8 +21,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// ERR judges its own calls. It runs last, so it also judges the calls of all
-// other clauses.
+// ERR judges its own calls. It runs last, so it also judges the calls of all other clauses.
 var errClauses = []kit.Check{
 	{ID: "ERR-01", Words: "failure-is-not-absent", Test: failureIsNotAbsent},
 	{ID: "ERR-02", Words: "nil-error-means-written", Test: nilErrorMeansWritten},
@@ -41,12 +40,8 @@ var errClauses = []kit.Check{
 			}
 		}
 		kit.Intact(c, residents)
-		seen := map[string]bool{}
-		for _, o := range c.Run.Showing(func(o kit.Observation) bool { return o.EmptyRecord }) {
-			if key := o.Method + o.Clause; !seen[key] {
-				seen[key] = true
-				c.Errorf("%s returned an empty record during %s, want nil", o.Method, o.Clause)
-			}
+		for _, o := range onceEach(c, func(o kit.Observation) bool { return o.EmptyRecord }) {
+			c.Errorf("%s returned an empty record during %s, want nil", o.Method, o.Clause)
 		}
 	}},
 	{ID: "ERR-04", Words: "errors-wrap-their-cause", Needs: []kit.Ability{kit.AbilityFaults}, Alone: true, Test: func(c *kit.Context) {
@@ -57,31 +52,19 @@ var errClauses = []kit.Check{
 		})
 	}},
 	{ID: "ERR-05", Words: "conflicts-match-one-sentinel", Requires: []string{"CreateUser"}, Test: func(c *kit.Context) {
-		conflicts := kit.Conflicts(c)
-		if len(conflicts) == 0 {
-			c.NotApplicable("the adapter keeps nothing unique")
-		}
-		for _, x := range conflicts {
-			if _, err := x.Try(c); err != nil && !errors.Is(err, adapter.ErrConflict) {
-				c.Errorf("%s with %s: the error does not match ErrConflict: %v", x.Method, x.What, err)
-			}
+		works := func(x kit.Conflict) bool { return c.Works(x.Method) }
+		for _, x := range kit.Applicable(c, kit.Conflicts(c), works, "the adapter keeps nothing unique") {
+			fails(c, x.Method+" with "+x.What, x.Call, matches(c, adapter.ErrConflict))
 		}
 		if c.Works("CreateVerificationToken") {
-			t := c.Token() // a second one may replace it [VTOK-10]
-			if _, err := c.Adapter.CreateVerificationToken(c.Ctx, t); err != nil && !errors.Is(err, adapter.ErrConflict) {
-				c.Errorf("CreateVerificationToken with a pending pair: the error does not match ErrConflict: %v", err)
-			}
+			create := kit.CreateVerificationToken(c.Token()) // a second one may replace it [VTOK-10]
+			fails(c, "CreateVerificationToken with a pending pair", create, matches(c, adapter.ErrConflict))
 		}
 	}},
 	{ID: "ERR-06", Words: "unknown-keys-match-one-sentinel", Requires: []string{"CreateUser"}, Test: func(c *kit.Context) {
-		unknowns := kit.Unknowns(c)
-		if len(unknowns) == 0 {
-			c.NotApplicable("the adapter updates neither users nor authenticators")
-		}
-		for _, x := range unknowns {
-			if _, err := x.Try(c); err != nil && !errors.Is(err, adapter.ErrNotFound) {
-				c.Errorf("%s of %s: the error does not match ErrNotFound: %v", x.Method, x.What, err)
-			}
+		works := func(x kit.Conflict) bool { return c.Works(x.Method) }
+		for _, x := range kit.Applicable(c, kit.Unknowns(c), works, "the adapter updates neither users nor authenticators") {
+			fails(c, x.Method+" of "+x.What, x.Call, matches(c, adapter.ErrNotFound))
 		}
 	}},
 	{ID: "ERR-07", Words: "error-comes-without-record", Alone: true, Test: func(c *kit.Context) {
@@ -99,12 +82,8 @@ var errClauses = []kit.Check{
 		if c.Has(kit.AbilityFaults) {
 			faulted.Failing(c, func(string, error) {})
 		}
-		seen := map[string]bool{}
-		for _, o := range c.Run.Showing(func(o kit.Observation) bool { return o.RecordWithError }) {
-			if key := o.Method + o.Clause; !seen[key] {
-				seen[key] = true
-				c.Errorf("%s returned a record together with an error during %s: %v", o.Method, o.Clause, o.Err)
-			}
+		for _, o := range onceEach(c, func(o kit.Observation) bool { return o.RecordWithError }) {
+			c.Errorf("%s returned a record together with an error during %s: %v", o.Method, o.Clause, o.Err)
 		}
 	}},
 	{ID: "ERR-08", Words: "errors-hold-no-secrets", Alone: true, Test: func(c *kit.Context) {
@@ -124,8 +103,7 @@ var errClauses = []kit.Check{
 		for _, o := range c.Run.Showing(func(o kit.Observation) bool { return o.Err != nil }) {
 			if found := search(o.Err.Error()); found != "" && !seen[o.Method] {
 				seen[o.Method] = true
-				c.Errorf("the error of %s during %s contains the secret %s: %v", o.Method, o.Clause, diff.Show(found),
-					o.Err)
+				c.Errorf("the error of %s during %s contains the secret %s: %v", o.Method, o.Clause, diff.Show(found), o.Err)
 			}
 		}
 	}},
@@ -142,81 +120,71 @@ var errClauses = []kit.Check{
 	{ID: "ERR-13", Words: "refusals-are-no-failures", Requires: []string{"CreateUser"}, Test: refusalsAreNoFailures},
 }
 
+// onceEach returns the observations that keep accepts, one of each method in each clause.
+func onceEach(c *kit.Context, keep func(kit.Observation) bool) []kit.Observation {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(c.Run.Showing(keep), func(o kit.Observation) bool {
+		key := o.Method + o.Clause
+		defer func() { seen[key] = true }()
+		return seen[key]
+	})
+}
+
 // failureIsNotAbsent is ERR-01.
 func failureIsNotAbsent(c *kit.Context) {
 	if !c.Has(kit.AbilityFaults) && !c.Has(kit.AbilityClose) {
 		c.NotVerified("the harness has neither %s nor %s", kit.AbilityFaults, kit.AbilityClose)
 	}
 	b := kit.Residents(c, 1)[0]
-	lookups := kit.Lookups(c)
-	if c.Has(kit.AbilityFaults) {
-		type faultedLookup struct {
-			kit.Method
-			key    []string
-			before any
-			kind   fault.Kind
+	lookups := slices.DeleteFunc(kit.Lookups(c), func(k kit.Method) bool { _, ok := b.Key(k); return !ok })
+	// call finds the resident's record, or a new token, because a use removes it.
+	call := func(k kit.Method) kit.Call {
+		if k.Name == "UseVerificationToken" {
+			return kit.UseVerificationToken(c.Token().Key())
 		}
-		var cases []faultedLookup
-		for turn, k := range lookups {
-			key, ok := b.Key(k)
-			if !ok {
-				continue
+		key, _ := b.Key(k)
+		return k.With(c, key)
+	}
+	if c.Has(kit.AbilityFaults) {
+		before := map[string]any{}
+		cases := faulted.FaultyOf(c, lookups, func(k kit.Method) []fault.Kind {
+			key, _ := b.Key(k)
+			record, err := k.Call(c, c.Adapter, key)
+			if err != nil || record == nil {
+				c.Errorf("%s(%s): got %s, %v, want the record", k.Name, kit.ShowKey(key), diff.Show(record), err)
+				return nil
 			}
-			before, err := k.Call(c, c.Adapter, key)
-			if err != nil || before == nil {
-				c.Errorf("%s(%s): got %s, %v, want the record", k.Name, kit.ShowKey(key), diff.Show(before), err)
-				continue
-			}
+			before[k.Name] = record
 			kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.CutReply, fault.Cut, fault.LoseReply}
 			if k.Name == "UseVerificationToken" {
 				kinds = kinds[:2] // after a lost reply the token may be used: FAULT-07 judges that
 			}
-			for _, kind := range faulted.KindsFor(c, turn, len(lookups), kit.Faults(c), kinds) {
-				cases = append(cases, faultedLookup{k, key, before, kind})
-			}
-		}
-		kit.Each(c, cases, func(x faultedLookup) []string { return []string{x.Name, faulted.KindName(x.kind)} }, func(x faultedLookup) bool {
-			uses := x.Name == "UseVerificationToken"
-			eachStep(c, x.Name, x.kind, func() {
-				if uses {
-					token := c.Token()
-					x.key = []string{token.Identifier, token.Token}
-				}
-			}, func(what string) error {
-				got, err := faulted.Bounded(c, faulted.LimitWith(x.kind), func(c *kit.Context) (any, error) { return x.Call(c, c.Adapter, x.key) })
+			return kinds
+		})
+		faulted.EachFaulty(c, cases, func(k kit.Method) string { return k.Name }, func(k kit.Method, kind fault.Kind) {
+			eachStep(c, kind, func() kit.Call { return call(k) }, func(what string, got any, err error) {
 				switch {
 				case err != nil:
-				case got == nil:
-					c.Errorf("%s of a stored record reports absent when %s", x.Name, what)
-				case !uses:
-					c.Same(x.Name+" when "+what, got, x.before)
+				case kit.IsNothing(got):
+					c.Errorf("%s of a stored record reports absent when %s", k.Name, what)
+				case k.Name != "UseVerificationToken":
+					c.Same(k.Name+" when "+what, got, before[k.Name])
 				}
-				return err
 			})
-			return true
 		})
 	}
 	if c.Has(kit.AbilityClose) {
 		c.UninvolvedGone = true
-		key := map[string][]string{}
+		var calls []kit.Call
 		for _, k := range lookups {
-			if parts, ok := b.Key(k); ok {
-				key[k.Name] = parts
-			}
-		}
-		if t := key["UseVerificationToken"]; t != nil {
-			token := c.Token()
-			key["UseVerificationToken"] = []string{token.Identifier, token.Token}
+			calls = append(calls, call(k))
 		}
 		if err := c.Harness().Close(c.Raw); err != nil {
 			c.Errorf("Close: %v", err)
 		}
-		for _, k := range lookups {
-			if key[k.Name] == nil {
-				continue
-			}
-			if got, err := faulted.Bounded(c, faulted.CallTime, func(c *kit.Context) (any, error) { return k.Call(c, c.Adapter, key[k.Name]) }); err == nil && got == nil {
-				c.Errorf("%s of a stored record reports absent after Close", k.Name)
+		for _, k := range calls {
+			if got, err := faulted.Within(c, faulted.CallTime, k, c.Adapter); err == nil && kit.IsNothing(got) {
+				c.Errorf("%s of a stored record reports absent after Close", k.Method)
 			}
 		}
 	}
@@ -224,43 +192,31 @@ func failureIsNotAbsent(c *kit.Context) {
 
 // nilErrorMeansWritten is ERR-02.
 func nilErrorMeansWritten(c *kit.Context) {
-	type faultedWrite struct {
-		kit.Write
-		kind fault.Kind
-	}
-	var cases []faultedWrite
 	writes := kit.Writes(c)
-	for turn, w := range writes {
+	for _, w := range writes {
 		change, missing := w.Prepare(c)
 		if _, err := change.Do(c.Ctx, c.Adapter); err != nil {
 			c.Errorf("%s: %v", w.Method, err)
 		} else if m := missing(); m != "" {
 			c.Errorf("%s succeeded, and is not there: %s", w.Method, m)
 		}
-		if !c.Has(kit.AbilityFaults) {
-			continue
-		}
-		kinds := []fault.Kind{fault.FailRequest, fault.Down, fault.Cut}
-		for _, kind := range faulted.KindsFor(c, turn, len(writes), kit.Faults(c), kinds) {
-			cases = append(cases, faultedWrite{w, kind})
-		}
 	}
-	kit.Each(c, cases, func(x faultedWrite) []string { return []string{x.Method, faulted.KindName(x.kind)} }, func(x faultedWrite) bool {
-		var change kit.Call
-		var missing func() string
-		eachStep(c, x.Method, x.kind, func() { change, missing = x.Prepare(c) }, func(what string) error {
-			_, err := faulted.Bounded(c, faulted.LimitWith(x.kind), func(c *kit.Context) (any, error) { return change.Do(c.Ctx, c.Adapter) })
-			if err != nil {
-				return err
-			}
-			faulted.Heal(c)
-			if m := missing(); m != "" {
-				c.Errorf("%s succeeded when %s, and is not there: %s", x.Method, what, m)
-			}
-			return nil
+	if c.Has(kit.AbilityFaults) {
+		kinds := func(kit.Write) []fault.Kind { return []fault.Kind{fault.FailRequest, fault.Down, fault.Cut} }
+		cases := faulted.FaultyOf(c, writes, kinds)
+		faulted.EachFaulty(c, cases, func(w kit.Write) string { return w.Method }, func(w kit.Write, kind fault.Kind) {
+			var missing func() string
+			prepare := func() (change kit.Call) { change, missing = w.Prepare(c); return change }
+			eachStep(c, kind, prepare, func(what string, _ any, err error) {
+				if err != nil {
+					return
+				}
+				if m := missing(); m != "" {
+					c.Errorf("%s succeeded when %s, and is not there: %s", w.Method, what, m)
+				}
+			})
 		})
-		return true
-	})
+	}
 	for _, problem := range ownerless(c) {
 		c.Errorf("%s", problem)
 	}
@@ -273,20 +229,17 @@ func nilErrorMeansWritten(c *kit.Context) {
 	}
 }
 
-// ownerless creates records of an unknown user. It names those that were
-// created without an error and are absent.
+// ownerless creates records of an unknown user. It names those that were created without an error and are absent.
 func ownerless(c *kit.Context) (problems []string) {
 	nobody := c.ID()
-	if c.Stores(kit.AccountRecord) {
-		a := c.NewAccount(nobody)
-		if _, err := c.Adapter.LinkAccount(c.Ctx, a); err == nil && c.GetAccount(a.Key()) == nil {
-			problems = append(problems, "LinkAccount for an unknown user succeeded, and the account is absent")
+	for _, kind := range []kit.Kind{kit.AccountRecord, kit.AuthenticatorRecord} {
+		if !c.Stores(kind) {
+			continue
 		}
-	}
-	if c.Stores(kit.AuthenticatorRecord) {
-		w := c.NewAuthenticator(nobody)
-		if _, err := c.Adapter.CreateAuthenticator(c.Ctx, w); err == nil && c.GetAuthenticator(w.CredentialID) == nil {
-			problems = append(problems, "CreateAuthenticator for an unknown user succeeded, and the authenticator is absent")
+		d := kit.NewDraft(c, kind, nobody)
+		create := d.Create()
+		if _, err := create.Do(c.Ctx, c.Adapter); err == nil && kit.IsNilRecord(kit.Of[any](c, d.Read())) {
+			problems = append(problems, fmt.Sprintf("%s for an unknown user succeeded, and the %s is absent", create.Method, kind))
 		}
 	}
 	if c.Works("CreateSession") {
@@ -310,12 +263,10 @@ func undecodableIsAnError(c *kit.Context) {
 	}
 	corrupted := 0
 	for _, kind := range []kit.Kind{kit.UserRecord, kit.AccountRecord, kit.SessionRecord, kit.AuthenticatorRecord, kit.VerificationTokenRecord} {
-		k, _ := kit.MethodNamed(kit.KindOf(kind).Read)
-		key, ok := b.Key(k)
-		if !ok || !c.Works(k.Name) {
+		record, read := b.Draft, kit.KindOf(kind).Read
+		if !b.Has(kind) || !c.Works(read) {
 			continue
 		}
-		record := b.Draft
 		record.Kind = kind
 		repair := c.Harness().Corrupt(c.TB, c.Raw, record.Name())
 		if repair == nil {
@@ -323,8 +274,8 @@ func undecodableIsAnError(c *kit.Context) {
 		}
 		corrupted++
 		for range 2 { // the second lookup notices if the first one deletes the record
-			if got, err := k.Call(c, c.Adapter, key); err == nil {
-				c.Errorf("%s of a %s that can't be decoded: got %s, want an error", k.Name, kind, diff.Show(got))
+			if got, err := record.Look(c, c.Adapter); err == nil {
+				c.Errorf("%s of a %s that can't be decoded: got %s, want an error", read, kind, diff.Show(got))
 			}
 			if kind == kit.VerificationTokenRecord {
 				break // the use of a token deletes it, even if it can't be read
@@ -334,8 +285,8 @@ func undecodableIsAnError(c *kit.Context) {
 		if kind == kit.VerificationTokenRecord {
 			continue
 		}
-		if got, err := k.Call(c, c.Adapter, key); err != nil || got == nil {
-			c.Errorf("%s of the %s made whole again: got %s, %v, want the record", k.Name, kind, diff.Show(got), err)
+		if got, err := record.Look(c, c.Adapter); err != nil || got == nil {
+			c.Errorf("%s of the %s made whole again: got %s, %v, want the record", read, kind, diff.Show(got), err)
 		}
 	}
 	if corrupted == 0 {
@@ -345,23 +296,21 @@ func undecodableIsAnError(c *kit.Context) {
 	b.Check(c, c.Raw)
 }
 
-// eachStep calls prepare without a fault and then call, which calls the method,
-// with one at the first step, the second and so on (InTurn), until a call ends
-// without the fault.
-func eachStep(c *kit.Context, method string, kind fault.Kind, prepare func(), call func(what string) error) {
-	control := kit.Faults(c)
+// eachStep prepares a call without a fault and makes it with one at its first step, the
+// second and so on (InTurn), until a call ends without the fault. judge gets the outcomes.
+func eachStep(c *kit.Context, kind fault.Kind, prepare func() kit.Call, judge func(what string, got any, err error)) {
 	steps := kit.MaxSteps
 	if kind == fault.Down {
 		steps = 1 // one step is enough, because drivers wait for a store that is down
 	}
 	var errs []kit.Failure
-	kit.InTurn(c, steps, func(step int) (hit bool) {
+	method := ""
+	kit.InTurn(c, steps, func(step int) bool {
 		what := fmt.Sprintf("step %d of the call meets %s", step, faulted.KindName(kind))
-		prepare()
-		in := faulted.Inject(c, control, kind, step)
-		err := call(what)
-		hit = faulted.IsHit(in) || err != nil && faulted.WillBeHit(in)
-		faulted.Heal(c)
+		k := prepare()
+		method = k.Method
+		got, hit, err := faulted.Strike(c, kit.Faults(c), kind, step, k)
+		judge(what, got, err)
 		if hit {
 			errs = append(errs, kit.Failure{What: method + " when " + what, Err: err})
 		}
@@ -372,20 +321,15 @@ func eachStep(c *kit.Context, method string, kind fault.Kind, prepare func(), ca
 	}
 }
 
-// wrapsCause reports whether err wraps an error that is more than text: the
-// injected error, an error of the network or of a context, or a type of the
-// driver.
+// wrapsCause reports whether err wraps an error that is more than text: the injected error, an error of the network
+// or of a context, or a type of the driver.
 func wrapsCause(err error) bool {
-	for _, cause := range []error{
+	causes := []error{
 		fault.ErrInjected, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, driver.ErrBadConn, context.Canceled, context.DeadlineExceeded,
 		syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.EPIPE,
-	} {
-		if errors.Is(err, cause) {
-			return true
-		}
 	}
 	var timeout net.Error
-	return errors.As(err, &timeout) || hasTypedCause(err)
+	return slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(err, cause) }) || errors.As(err, &timeout) || hasTypedCause(err)
 }
 
 // hasTypedCause reports whether err wraps an error whose type is not one of
@@ -398,21 +342,15 @@ func hasTypedCause(err error) bool {
 			return true
 		}
 		if many, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range many.Unwrap() {
-				if hasTypedCause(e) {
-					return true
-				}
-			}
-			return false
+			return slices.ContainsFunc(many.Unwrap(), hasTypedCause)
 		}
 		err = errors.Unwrap(err)
 	}
 	return false
 }
 
-// secretsIn returns a function that searches a text for the secrets of the
-// run. It searches for the unique part of each string, so that quoting and
-// cutting don't hide a secret.
+// secretsIn returns a function that searches a text for the secrets of the run. It searches for the unique part of
+// each string, so that quoting and cutting don't hide a secret.
 func secretsIn(r *kit.Run) func(text string) string {
 	unique := regexp.MustCompile(regexp.QuoteMeta(r.Nonce) + `-[A-Z]+-\d+-\d+`)
 	secrets := map[string]string{}
@@ -439,27 +377,31 @@ func secretsIn(r *kit.Run) func(text string) string {
 	}
 }
 
-// errorsMatchTheirKind is ERR-11.
-func errorsMatchTheirKind(c *kit.Context) {
-	names := map[error]string{adapter.ErrConflict: "ErrConflict", adapter.ErrNotFound: "ErrNotFound"}
-	matches := func(sentinel, other error) func(what string, err error) {
-		return func(what string, err error) {
-			if err != nil && !errors.Is(err, sentinel) { // other clauses judge whether the call must fail
-				c.Errorf("%s: the error does not match %s: %v", what, names[sentinel], err)
-			}
+var sentinelNames = map[error]string{adapter.ErrConflict: "ErrConflict", adapter.ErrNotFound: "ErrNotFound"}
+
+// matches returns a function that reports an error which does not match the sentinel, or
+// matches another one. Other clauses judge whether the call must fail.
+func matches(c *kit.Context, sentinel error, others ...error) func(what string, err error) {
+	return func(what string, err error) {
+		if err != nil && !errors.Is(err, sentinel) {
+			c.Errorf("%s: the error does not match %s: %v", what, sentinelNames[sentinel], err)
+		}
+		for _, other := range others {
 			if errors.Is(err, other) {
-				c.Errorf("%s: the error matches %s: %v", what, names[other], err)
+				c.Errorf("%s: the error matches %s: %v", what, sentinelNames[other], err)
 			}
 		}
 	}
-	taken, missing := matches(adapter.ErrConflict, adapter.ErrNotFound), matches(adapter.ErrNotFound, adapter.ErrConflict)
+}
+
+// errorsMatchTheirKind is ERR-11.
+func errorsMatchTheirKind(c *kit.Context) {
+	taken, missing := matches(c, adapter.ErrConflict, adapter.ErrNotFound), matches(c, adapter.ErrNotFound, adapter.ErrConflict)
 	for _, x := range kit.Conflicts(c) {
-		_, err := x.Try(c)
-		taken(x.Method+" with "+x.What, err)
+		fails(c, x.Method+" with "+x.What, x.Call, taken)
 	}
 	for _, x := range kit.Unknowns(c) {
-		_, err := x.Try(c)
-		missing(x.Method+" of "+x.What, err)
+		fails(c, x.Method+" of "+x.What, x.Call, missing)
 	}
 	owners := []string{c.ID()}
 	if c.Works("DeleteUser") {
@@ -468,17 +410,14 @@ func errorsMatchTheirKind(c *kit.Context) {
 		owners = append(owners, gone)
 	}
 	for _, owner := range owners {
-		for _, k := range []kit.Call{kit.LinkAccount(c.NewAccount(owner)), kit.CreateSession(c.NewSession(owner)), kit.CreateAuthenticator(c.NewAuthenticator(owner))} {
-			if !c.Works(k.Method) {
-				continue
-			}
-			_, err := k.Do(c.Ctx, c.Adapter)
-			missing(k.Method+" for an absent user", err)
+		for _, k := range c.Working([]kit.Call{
+			kit.LinkAccount(c.NewAccount(owner)), kit.CreateSession(c.NewSession(owner)), kit.CreateAuthenticator(c.NewAuthenticator(owner)),
+		}) {
+			fails(c, k.Method+" for an absent user", k, missing)
 		}
 		if kit.SessionsMove(c) {
 			s := c.Session(c.User().ID)
-			_, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(owner)})
-			missing("UpdateSession to an absent user", err)
+			fails(c, "UpdateSession to an absent user", kit.MoveSession(s.SessionToken, owner), missing)
 		}
 	}
 	ownerAndKey(c, taken, missing)
@@ -509,44 +448,30 @@ func errorsMatchTheirKind(c *kit.Context) {
 		func(x faulted.Case) { judge(x.String(), x.Err) })
 }
 
-// notTheLastUnderFaults deletes an authenticator, unless it is the user's last way to sign
-// in, with a fault at each step. It never is the last: the user has other authenticators,
-// or an account. judge gets the errors.
+// notTheLastUnderFaults deletes an authenticator, unless it is the user's last way to sign in, with a fault at each
+// step. It never is the last: the user has other authenticators, or an account. judge gets the errors.
 func notTheLastUnderFaults(c *kit.Context, judge func(what string, err error)) {
 	if !c.Works("DeleteAuthenticator") {
 		return
 	}
-	type beside struct {
-		what string
-		add  func(userID string)
-		kind fault.Kind
+	beside := map[string]func(userID string){
+		"other authenticators": func(userID string) { c.Authenticator(userID); c.Authenticator(userID) },
+		"an account":           func(userID string) { c.Account(userID) },
 	}
-	var cases []beside
-	add := func(what string, add func(userID string)) {
-		for _, kind := range faulted.KindsFor(c, len(cases), 2, kit.Faults(c), []fault.Kind{fault.FailRequest, fault.Down, fault.Cut}) {
-			cases = append(cases, beside{what, add, kind})
-		}
-	}
-	add("other authenticators", func(userID string) { c.Authenticator(userID); c.Authenticator(userID) })
+	has := []string{"other authenticators"}
 	if c.Works("LinkAccount") {
-		add("an account", func(userID string) { c.Account(userID) })
+		has = append(has, "an account")
 	}
-	kit.Each(c, cases, func(x beside) []string { return []string{x.what, faulted.KindName(x.kind)} }, func(x beside) bool {
-		control := kit.Faults(c)
+	cases := faulted.FaultyOf(c, has, func(string) []fault.Kind { return []fault.Kind{fault.FailRequest, fault.Down, fault.Cut} })
+	faulted.EachFaulty(c, cases, func(has string) string { return has }, func(has string, kind fault.Kind) {
 		for step := 1; step <= kit.MaxSteps; step++ {
 			w := c.Authenticator(c.User().ID)
-			x.add(w.UserID)
-			in := faulted.Inject(c, control, x.kind, step)
-			_, err := faulted.Bounded(c, faulted.LimitWith(x.kind), func(c *kit.Context) (any, error) {
-				return kit.DeleteAuthenticator(w.UserID, w.CredentialID, true).Do(c.Ctx, c.Adapter)
-			})
-			hit := faulted.IsHit(in) || err != nil && faulted.WillBeHit(in)
-			in.Release()
-			faulted.Mend(c, control)
+			beside[has](w.UserID)
+			_, hit, err := faulted.Strike(c, kit.Faults(c), kind, step, kit.DeleteAuthenticator(w.UserID, w.CredentialID, true))
 			what := fmt.Sprintf("DeleteAuthenticator that keeps one, of a user who has %s too, with %s at step %d",
-				x.what, faulted.KindName(x.kind), step)
+				has, faulted.KindName(kind), step)
 			judge(what, err)
-			if err != nil && step == 1 && x.kind != fault.Cut && c.Works("GetAuthenticator") { // the store has got nothing
+			if err != nil && step == 1 && kind != fault.Cut && c.Works("GetAuthenticator") { // the store has got nothing
 				if got, err := c.Observe(kit.Witness(c)).GetAuthenticator(c.Ctx, w.CredentialID); err == nil && got == nil {
 					c.Errorf("%s: it failed, and the authenticator is gone", what)
 				}
@@ -555,12 +480,10 @@ func notTheLastUnderFaults(c *kit.Context, judge func(what string, err error)) {
 				break
 			}
 		}
-		return true
 	})
 }
 
-// refusedValues writes texts that a store may refuse. Such a text is neither taken
-// nor absent.
+// refusedValues writes texts that a store may refuse. Such a text is neither taken nor absent.
 func refusedValues(c *kit.Context) {
 	owner := kit.Owner(c)
 	for _, p := range kit.TextFields {
@@ -571,8 +494,7 @@ func refusedValues(c *kit.Context) {
 			_, err := p.Put(c, owner, c.Unique("x")+text)
 			for _, sentinel := range []error{adapter.ErrConflict, adapter.ErrNotFound} {
 				if errors.Is(err, sentinel) {
-					c.Errorf("%s = %s, which no record has: the error matches %q: %v", p.Name, diff.Show(text),
-						sentinel, err)
+					c.Errorf("%s = %s, which no record has: the error matches %q: %v", p.Name, diff.Show(text), sentinel, err)
 				}
 			}
 		}
@@ -589,80 +511,70 @@ func ownerAndKey(c *kit.Context, taken, missing func(what string, err error)) {
 	if c.Works("LinkAccount") {
 		x := c.Account(u.ID)
 		x.UserID = c.User().ID
-		_, err := c.Adapter.LinkAccount(c.Ctx, x)
-		taken("LinkAccount of an account that another user has", err)
+		fails(c, "LinkAccount of an account that another user has", kit.LinkAccount(x), taken)
 	}
 	if c.Works("CreateSession") {
-		s := c.Session(u.ID)
-		_, err := c.Adapter.CreateSession(c.Ctx, s)
-		taken("CreateSession once more", err)
+		fails(c, "CreateSession once more", kit.CreateSession(c.Session(u.ID)), taken)
 	}
 	if c.Works("CreateAuthenticator") {
-		w := c.Authenticator(u.ID)
-		_, err := c.Adapter.CreateAuthenticator(c.Ctx, w)
-		taken("CreateAuthenticator once more", err)
+		fails(c, "CreateAuthenticator once more", kit.CreateAuthenticator(c.Authenticator(u.ID)), taken)
 	}
 	if c.Works("UpdateUser") {
-		other := c.User()
-		update := kit.UserUpdate(c, other.ID, kit.UserFields)
+		update := kit.UserUpdate(c, c.User().ID, kit.UserFields)
 		update.Email = adapter.To(u.Email)
-		_, err := c.Adapter.UpdateUser(c.Ctx, update)
-		taken("UpdateUser of all fields with a taken address", err)
-		update.ID = c.ID()
-		update.Email = adapter.To(c.NewUser().Email)
-		_, err = c.Adapter.UpdateUser(c.Ctx, update)
-		missing("UpdateUser of all fields of an absent user", err)
+		fails(c, "UpdateUser of all fields with a taken address", kit.UpdateUser(update), taken)
+		update.ID, update.Email = c.ID(), adapter.To(c.NewUser().Email)
+		fails(c, "UpdateUser of all fields of an absent user", kit.UpdateUser(update), missing)
 	}
+}
+
+// fails makes a call, and passes its error to judge.
+func fails(c *kit.Context, what string, k kit.Call, judge func(what string, err error)) {
+	_, err := k.Do(c.Ctx, c.Adapter)
+	judge(what, err)
 }
 
 // whatWasRefusedStaysFree is ERR-12. A write that asks for something free and
 // something that it can't have is refused; then what was free is used.
 func whatWasRefusedStaysFree(c *kit.Context) {
-	try := func(what, method string, refused kit.Call, free ...kit.Call) {
-		if !c.Works(method) {
+	try := func(what string, refused kit.Call, free ...kit.Call) {
+		if !c.Works(refused.Method) {
 			return
 		}
-		got, err := refused.Do(c.Ctx, c.Adapter)
-		if err == nil {
-			c.Notef("%s with %s was not refused", method, what)
+		if _, err := refused.Do(c.Ctx, c.Adapter); err == nil {
+			c.Notef("%s with %s was not refused", refused.Method, what)
 			return
 		}
-		c.Fails(method+" with "+what, got, err)
 		for _, k := range c.Working(free) {
 			if got, err := k.Do(c.Ctx, c.Adapter); err != nil || kit.IsNilRecord(got) {
-				c.Errorf("%s of what %s with %s asked for and did not get: got %s, error %v", k.Method, method, what,
+				c.Errorf("%s of what %s with %s asked for and did not get: got %s, error %v", k.Method, refused.Method, what,
 					diff.Show(got), err)
 			}
 		}
 	}
 	a, nobody := c.User(), c.ID()
 	fresh := func(email string) kit.Call {
-		u := c.NewUser()
-		u.ID, u.Email = c.ID(), email
+		u := kit.UserWithID(c)
+		u.Email = email
 		return kit.CreateUser(u)
 	}
-	twin := c.NewUser()
-	twin.ID, twin.Email = c.ID(), a.Email
-	other := c.NewUser()
-	other.ID = twin.ID
-	try("a taken address", "CreateUser", kit.CreateUser(twin), kit.CreateUser(other))
+	twin := kit.UserWithID(c)
+	twin.Email = a.Email
+	try("a taken address", kit.CreateUser(twin), kit.CreateUser(kit.UserNamed(c, twin.ID)))
 	if !kit.AssignsIDs(c) {
-		same := c.NewUser()
-		same.ID = a.ID
-		try("a taken ID", "CreateUser", kit.CreateUser(same), fresh(same.Email))
+		same := kit.UserNamed(c, a.ID)
+		try("a taken ID", kit.CreateUser(same), fresh(same.Email))
 	}
 	update := kit.UserUpdate(c, nobody, kit.UserFields)
 	email, _ := update.Email.Get()
-	try("the ID of nobody", "UpdateUser", kit.UpdateUser(update), fresh(email))
-
-	x, s, w := c.NewAccount(nobody), c.NewSession(nobody), c.NewAuthenticator(nobody)
-	own, mine, key := x, s, w
-	own.UserID, mine.UserID, key.UserID = a.ID, a.ID, a.ID
-	try("an owner who is nobody", "LinkAccount", kit.LinkAccount(x), kit.LinkAccount(own))
-	try("an owner who is nobody", "CreateSession", kit.CreateSession(s), kit.CreateSession(mine))
-	try("an owner who is nobody", "CreateAuthenticator", kit.CreateAuthenticator(w), kit.CreateAuthenticator(key))
-	ownerless, owned := kit.NewPassword(c, nobody), kit.NewPassword(c, a.ID)
-	try("an owner who is nobody", "SetPassword", kit.SetPassword(ownerless), kit.SetPassword(owned))
+	try("the ID of nobody", kit.UpdateUser(update), fresh(email))
+	for _, kind := range []kit.Kind{kit.AccountRecord, kit.SessionRecord, kit.AuthenticatorRecord} {
+		x := kit.NewDraft(c, kind, nobody)
+		own := *x
+		own.Give(a.ID)
+		try("an owner who is nobody", x.Create(), own.Create())
+	}
+	try("an owner who is nobody", kit.SetPassword(kit.NewPassword(c, nobody)), kit.SetPassword(kit.NewPassword(c, a.ID)))
 
 	if !c.Works("CreateUserWithAccount") {
 		return
@@ -683,7 +595,7 @@ func whatWasRefusedStaysFree(c *kit.Context) {
 			free.Authenticator.UserID = a.ID
 			calls = append(calls, kit.CreateAuthenticator(free.Authenticator))
 		}
-		try("something taken", "CreateUserWithAccount", s.Call(), calls...)
+		try("something taken", s.Call(), calls...)
 		c.Same("a user after a refused sign-up", c.GetUser(a.ID), a)
 	}
 	half(func(s *kit.Draft) { s.User.Email = a.Email })
@@ -702,9 +614,8 @@ func whatWasRefusedStaysFree(c *kit.Context) {
 	}
 }
 
-// refusalsAreNoFailures is ERR-13. Writes of each kind are refused many times in a
-// row; then other calls are made. What is refused over one connection is refused over
-// each.
+// refusalsAreNoFailures is ERR-13. Writes of each kind are refused many times in a row; then other calls are made.
+// What is refused over one connection is refused over each.
 func refusalsAreNoFailures(c *kit.Context) {
 	before := refusals(c)
 	start := time.Now()
@@ -722,7 +633,7 @@ func refusalsAreNoFailures(c *kit.Context) {
 		kit.CreateUser(k.User), kit.LinkAccount(k.Account), kit.CreateSession(k.Session), kit.CreateAuthenticator(k.Authenticator), taken.Call(),
 		kit.LinkAccount(c.NewAccount(nobody)), kit.CreateSession(c.NewSession(nobody)), kit.CreateAuthenticator(c.NewAuthenticator(nobody)),
 		kit.UpdateUser(kit.UserUpdate(c, nobody, kit.UserFields)), kit.UpdateAuthenticatorCounter(c.Unique("credential"), 9),
-		kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, UserID: adapter.To(nobody)}),
+		kit.MoveSession(k.Session.SessionToken, nobody),
 		kit.UpdateAccount(kit.AccountUpdate(c, c.NewAccount(nobody).Key(), kit.AccountFields)),
 		kit.TouchAuthenticator(c.Unique("credential"), 1, 2, c.Instant(0)),
 		kit.SetPassword(kit.NewPassword(c, nobody)),
@@ -733,13 +644,11 @@ func refusalsAreNoFailures(c *kit.Context) {
 	}
 	for _, m := range c.Working(refused) {
 		for range times {
-			_, err := faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return m.Do(c.Ctx, c.Adapter) })
-			if errors.Is(err, context.DeadlineExceeded) {
+			if _, err := faulted.Within(c, faulted.OpenTime, m, c.Adapter); errors.Is(err, context.DeadlineExceeded) {
 				break // the normal calls show it
 			}
 		}
-		_, err := faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return nil, race.NormalCalls(c.Ctx, c, c.Adapter) })
-		if err != nil {
+		if err := race.NormalCalls(c, c.Adapter, faulted.OpenTime); err != nil {
 			c.Errorf("after %d calls of %s that were refused: %v", times, m.Method, err)
 			return
 		}

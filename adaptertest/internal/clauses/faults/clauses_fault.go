@@ -11,6 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/race"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -64,13 +65,11 @@ var faultClauses = []kit.Check{
 		kinds := []fault.Kind{fault.Cut, fault.Down, fault.LoseReply, fault.HalfClose}
 		kit.Each(c, kinds, faulted.OfKind, func(kind fault.Kind) bool {
 			k := kit.NewFixture(c, c.Adapter)
-			reads := c.Working(k.Reads())
-			if len(reads) == 0 {
-				c.NotApplicable("the adapter has no lookups")
-			}
+			works := func(m kit.Call) bool { return c.Works(m.Method) }
+			reads := kit.Applicable(c, k.Reads(), works, "the adapter has no lookups")
 			c.Parallel(4, func(int) { _, _ = reads[0].Do(c.Ctx, c.Adapter) }) // several connections are open
-			i, ok := faulted.TryInject(c, control, kind, 1)
-			if !ok {
+			i, err := faulted.TryInject(c, control, kind, 1)
+			if err != nil {
 				return false
 			}
 			_, _ = faulted.Within(c, faulted.CallTime, reads[0], c.Adapter)
@@ -170,32 +169,25 @@ var faultClauses = []kit.Check{
 	}},
 }
 
-// recovers lets the adapter recover: after a few errors many calls in a row
-// must succeed soon.
+// recovers lets the adapter recover: after a few errors many calls in a row must succeed soon.
 func recovers(c *kit.Context, what string, reads []kit.Call) {
 	const enough, few = 25, 100
 	end := time.Now().Add(faulted.RecoveryTime)
-	failed := 0
-	for good := 0; good < enough; {
-		_, err := faulted.Within(c, faulted.CallTime, reads[good%len(reads)], c.Adapter)
-		if err == nil {
-			good++
-			continue
-		}
-		good = 0
-		failed++
+	call := func(n int) error {
+		_, err := faulted.Within(c, faulted.CallTime, reads[n%len(reads)], c.Adapter)
+		return err
+	}
+	faulted.Recovers(c, enough, call, func(failed int, err error) {
 		if failed > few || time.Now().After(end) {
 			c.Fatalf("%s: %d calls failed and service is not back: %v", what, failed, err)
 		}
-		kit.Pause(c, time.Millisecond)
-	}
+	})
 }
 
 // agreement returns the user, and the differences between the record and the
 // results of GetUserByEmail for the addresses. A failed call may still take
 // effect between two lookups, which CTX-07 judges; then agreement looks again.
 func agreement(c *kit.Context, id string, emails ...string) (u *adapter.User, differences []string) {
-	unlike := func(got, want *adapter.User) string { return c.Unlike(got, want) }
 	u = c.GetUser(id)
 	for range faulted.Looks {
 		differences = nil
@@ -204,47 +196,45 @@ func agreement(c *kit.Context, id string, emails ...string) (u *adapter.User, di
 			if u != nil && u.Email == email {
 				want = u
 			}
-			if d := unlike(c.GetUserByEmail(email), want); d != "" {
+			if d := c.Unlike(c.GetUserByEmail(email), want); d != "" {
 				differences = append(differences, fmt.Sprintf("GetUserByEmail(%q) beside the record: %s", email, d))
 			}
 		}
 		before := u
-		if u = c.GetUser(id); len(differences) == 0 || unlike(u, before) == "" {
+		if u = c.GetUser(id); len(differences) == 0 || c.Unlike(u, before) == "" {
 			break
 		}
 	}
 	return u, differences
 }
 
-// returnsWhatIsThere compares the record that a successful call returned with
-// the record that the contract requires.
+// returnsWhatIsThere compares the record that a successful call returned with the record that the contract requires.
 func returnsWhatIsThere(c *kit.Context, x faulted.Case) {
-	if x.Err != nil || kit.IsNilRecord(x.Result) {
-		return
+	if x.Err == nil && !kit.IsNilRecord(x.Result) {
+		c.Same(x.String()+": the record that was returned", x.Result, ofModel(c, faulted.ModelOf(x.Fixture, c), x.Call))
 	}
-	want, err := x.Call.Do(c.Ctx, faulted.ModelOf(x.Fixture, c))
+}
+
+// ofModel returns what the call returns if the model makes it.
+func ofModel(c *kit.Context, m *model.Model, k kit.Call) any {
+	want, err := k.Do(c.Ctx, m)
 	if err != nil {
 		c.Fatalf("the model fails: %v", err)
 	}
-	c.Same(x.String()+": the record that was returned", x.Result, want)
+	return want
 }
 
 // saysWhatItDid reports a breach if a write that has taken effect, and whose reply was
 // lost, says that there was nothing to delete or to change, and the same adapter returns
 // the record otherwise. The call had the record to itself, so the change is its own.
 func saysWhatItDid(c *kit.Context, x faulted.Case) {
-	if x.Err == nil && kit.IsNilRecord(x.Result) && returnsRecord(c, x.Call.Method) {
+	if x.Err != nil || !kit.IsNilRecord(x.Result) {
+		return
+	}
+	again := kit.NewFixture(c, c.Observe(kit.Witness(c))).CallOf(x.Call.Method) // meets no fault
+	if !kit.IsNilRecord(kit.Done(c, c.Adapter, again)) {
 		c.Errorf("%s: it has taken effect, and says that there was no such record", x)
 	}
-}
-
-// returnsRecord reports whether the method returns the record if it meets no fault.
-func returnsRecord(c *kit.Context, method string) bool {
-	got, err := kit.NewFixture(c, c.Observe(kit.Witness(c))).CallOf(method).Do(c.Ctx, c.Adapter)
-	if err != nil {
-		c.Fatalf("%s: %v", method, err)
-	}
-	return !kit.IsNilRecord(got)
 }
 
 // tokenOnce judges a use of a token under a fault.
@@ -273,10 +263,7 @@ func tokenOnce(c *kit.Context, x faulted.Case) {
 // in, and a second try removes all remaining records.
 func deletionCompletes(c *kit.Context, x faulted.Case) {
 	k := x.Fixture
-	look := kit.Keys{
-		Users: []string{k.User.ID}, Emails: []string{k.User.Email}, Accounts: []adapter.AccountKey{k.Account.Key()},
-		Sessions: []string{k.Session.SessionToken}, Credentials: []string{k.Authenticator.CredentialID},
-	}
+	look := k.Draft.Keys()
 	if !c.Works("GetUser") || c.GetUser(k.User.ID) == nil {
 		kit.Sees(c, fmt.Sprintf("%s: the vanished user, by e-mail", x), kit.GetUserByEmail(k.User.Email), nil)
 		kit.Sees(c, fmt.Sprintf("%s: the vanished user, by account", x), kit.GetUserByAccount(k.Account.Key()), nil)
@@ -288,43 +275,32 @@ func deletionCompletes(c *kit.Context, x faulted.Case) {
 		c.Errorf("%s: trying again: %v", x, err)
 		return
 	}
-	if err := kit.NothingOf(c, look); err != nil {
-		c.Errorf("%s: after the second try: %v", x, err)
-	}
-	if err := kit.Inherited(c, k.User.ID, look); err != nil {
-		c.Errorf("%s: after the second try: %v", x, err)
+	for _, err := range []error{kit.NothingOf(c, look), kit.Inherited(c, k.User.ID, look)} {
+		if err != nil {
+			c.Errorf("%s: after the second try: %v", x, err)
+		}
 	}
 }
 
 // rightOrError judges a lookup under a fault.
 func rightOrError(c *kit.Context, x faulted.Case, absentIsRight bool) {
-	if x.Err != nil {
-		return
+	if x.Err == nil && (!absentIsRight || !kit.IsNilRecord(x.Result)) {
+		c.Same(x.String(), x.Result, ofModel(c, faulted.ModelOf(x.Fixture, c), x.Call))
 	}
-	if absentIsRight && kit.IsNilRecord(x.Result) {
-		return
-	}
-	want, err := x.Call.Do(c.Ctx, faulted.ModelOf(x.Fixture, c))
-	if err != nil {
-		c.Fatalf("the model fails: %v", err)
-	}
-	c.Same(x.String(), x.Result, want)
 }
 
-// refusedUnderFaults makes writes that are refused, with a fault at each of their steps.
-// They do not succeed, and afterwards the store is as before: nobody is harmed, least of all
-// the holder of the key.
+// refusedUnderFaults makes writes that are refused, with a fault at each of their steps. They do not succeed, and
+// afterwards the store is as before: nobody is harmed, least of all the holder of the key.
 func refusedUnderFaults(c *kit.Context) {
 	type refused struct {
 		kit.Call
-		kind  fault.Kind
 		steps int
 	}
 	control := faulted.Control(c)
 	defer control.Heal()
 	k := kit.NewFixture(c, c.Observe(kit.Witness(c)))
 	calls := refusedOn(c, k)
-	var cases []refused
+	var cases []faulted.Faulty[refused]
 	for turn := range calls {
 		w := refusedOn(c, kit.NewFixture(c, c.Observe(kit.Witness(c))))[turn] // of its own, because the call may succeed
 		before := control.Steps()
@@ -333,27 +309,26 @@ func refusedUnderFaults(c *kit.Context) {
 		}
 		steps := int(control.Steps() - before)
 		for _, kind := range faulted.KindsFor(c, turn, len(calls), control, []fault.Kind{fault.FailRequest, fault.LoseReply, fault.Cut}) {
-			cases = append(cases, refused{calls[turn], kind, steps})
+			cases = append(cases, faulted.Faulty[refused]{What: refused{calls[turn], steps}, Kind: kind})
 		}
 	}
 	look := k.Keys()
 	want := faulted.SnapshotOfModel(c, faulted.ModelOf(k, c), look)
-	kit.Each(c, cases, func(x refused) []string { return []string{x.Method, faulted.KindName(x.kind)} }, func(x refused) bool {
+	faulted.EachFaulty(c, cases, func(x refused) string { return x.Method }, func(x refused, kind fault.Kind) {
 		for step := 1; step <= min(x.steps, kit.FaultSteps) && !c.Failed(); step++ {
-			i := faulted.Inject(c, control, x.kind, step)
-			_, err := faulted.Bounded(c, faulted.LimitWith(x.kind), func(c *kit.Context) (any, error) { return x.Do(c.Ctx, c.Adapter) })
+			i := faulted.Inject(c, control, kind, step)
+			_, err := faulted.Within(c, faulted.LimitWith(kind), x.Call, c.Adapter)
 			i.Release()
 			faulted.Mend(c, control)
 			if err == nil {
 				c.Errorf("%s(%s), which is refused without a fault, has succeeded with %s at step %d", x.Method,
-					diff.Show(x.Args...), faulted.KindName(x.kind), step)
+					diff.Show(x.Args...), faulted.KindName(kind), step)
 			}
 			if d := changesFrom(c, want, look); len(d) > 0 {
 				c.Errorf("%s(%s), which is refused without a fault, with %s at step %d (error: %v) has changed the store: %s",
-					x.Method, diff.Show(x.Args...), faulted.KindName(x.kind), step, err, strings.Join(d, "; "))
+					x.Method, diff.Show(x.Args...), faulted.KindName(kind), step, err, strings.Join(d, "; "))
 			}
 		}
-		return true
 	})
 }
 
@@ -370,63 +345,45 @@ func changesFrom(c *kit.Context, want []kit.Lookup, look kit.Keys) (found []stri
 	}
 }
 
-// changedUnderFaults makes lookups with a fault at each of their steps. The adapter has
-// read the record before, and another handle has changed or deleted it since. A lookup
-// that succeeds returns the record as it is now.
+// changedUnderFaults makes lookups with a fault at each of their steps. The adapter has read the record before, and
+// another handle has changed or deleted it since. A lookup that succeeds returns the record as it is now.
 func changedUnderFaults(c *kit.Context) {
 	if c.Harness().Declarations.EventualReads > 0 {
 		return
 	}
-	type changed struct {
-		read, change string
-		kind         fault.Kind
-	}
+	type changed struct{ read, change string }
 	control := faulted.Control(c)
 	defer control.Heal()
-	pairs := [][2]string{
+	cases := faulted.FaultyOf(c, []changed{
 		{"GetUser", "UpdateUser"}, {"GetUser", "DeleteUser"}, {"GetUserByEmail", "UpdateUser"}, {"GetUserByEmail", "DeleteUser"},
 		{"GetUserByAccount", "UpdateUser"}, {"GetUserByAccount", "UnlinkAccount"}, {"GetAccount", "UnlinkAccount"}, {"GetAccount", "UpdateAccount"},
 		{"GetSessionAndUser", "DeleteSession"}, {"GetSessionAndUser", "UpdateSession"}, {"GetSessionAndUser", "UpdateUser"},
 		{"GetAuthenticator", "UpdateAuthenticatorCounter"}, {"GetAuthenticator", "DeleteAuthenticator"},
 		{"ListAuthenticatorsByUserID", "CreateAuthenticator"}, {"ListAccountsByUserID", "UnlinkAccount"}, {"ListSessionsByUserID", "DeleteSession"},
-	}
-	var cases []changed
-	for turn, x := range pairs {
-		if c.Works(x[0]) && c.Works(x[1]) {
-			for _, kind := range faulted.KindsFor(c, turn, len(pairs), control, faulted.BreakingFaults) {
-				cases = append(cases, changed{x[0], x[1], kind})
-			}
+	}, func(x changed) []fault.Kind {
+		if !c.Works(x.read) || !c.Works(x.change) {
+			return nil
 		}
-	}
-	kit.Each(c, cases, func(x changed) []string { return []string{x.read + x.change, faulted.KindName(x.kind)} }, func(x changed) bool {
+		return faulted.BreakingFaults
+	})
+	faulted.EachFaulty(c, cases, func(x changed) string { return x.read + x.change }, func(x changed, kind fault.Kind) {
 		for step := 1; step <= kit.FaultSteps; step++ {
 			k := kit.NewFixture(c, c.Observe(kit.Witness(c)))
 			read, change, m := k.CallOf(x.read), k.CallOf(x.change), faulted.ModelOf(k, c)
 			before := control.Steps()
-			if _, err := read.Do(c.Ctx, c.Adapter); err != nil {
-				c.Fatalf("%s: %v", x.read, err)
-			}
+			kit.Done(c, c.Adapter, read)
 			steps := int(control.Steps() - before)
-			if _, err := change.Do(c.Ctx, c.Observe(kit.Witness(c))); err != nil {
-				c.Fatalf("%s: %v", x.change, err)
-			}
+			kit.Done(c, c.Observe(kit.Witness(c)), change)
 			_, _ = change.Do(c.Ctx, m)
-			want, err := read.Do(c.Ctx, m)
-			if err != nil {
-				c.Fatalf("the model fails: %v", err)
-			}
-			i := faulted.Inject(c, control, x.kind, step)
-			got, err := faulted.Bounded(c, faulted.LimitWith(x.kind), func(c *kit.Context) (any, error) { return read.Do(c.Ctx, c.Adapter) })
-			i.Release()
-			faulted.Mend(c, control)
+			want := ofModel(c, m, read)
+			got, _, err := faulted.Strike(c, control, kind, step, read)
 			if err == nil {
-				c.Same(fmt.Sprintf("%s, with %s at step %d, of what another handle has changed by %s", x.read, faulted.KindName(x.kind), step, x.change), got, want)
+				c.Same(fmt.Sprintf("%s, with %s at step %d, of what another handle has changed by %s", x.read, faulted.KindName(kind), step, x.change), got, want)
 			}
 			if c.Failed() || step >= steps {
 				break
 			}
 		}
-		return true
 	})
 }
 
@@ -436,55 +393,41 @@ func listIsCut(c *kit.Context, kinds []fault.Kind) {
 	user := c.User()
 	want := kit.Times(7, func() adapter.Authenticator { return c.Authenticator(user.ID) })
 	for _, kind := range kinds {
-		for step := 1; step <= kit.FaultSteps; step++ {
-			faulted.Mend(c, control)
-			i, ok := faulted.TryInject(c, control, kind, step)
-			if !ok {
-				break
-			}
-			ctx, cancel := context.WithTimeout(c.Ctx, faulted.CallTime)
-			list, err := c.Adapter.ListAuthenticatorsByUserID(ctx, user.ID)
-			cancel()
-			hit := faulted.IsHit(i)
-			i.Release()
-			if err == nil && !kit.EqualLists(c, list, want) {
+		for step := 1; step <= kit.FaultSteps && faulted.Has(c, control, kind); step++ {
+			list, hit, err := faulted.Strike(c, control, kind, step, kit.ListAuthenticatorsByUserID(user.ID))
+			if err == nil && c.Unlike(list, want) != "" {
 				c.Errorf("ListAuthenticatorsByUserID with %s at step %d: succeeded with %d of %d",
-					faulted.KindName(kind), step, len(list), len(want))
+					faulted.KindName(kind), step, len(list.([]adapter.Authenticator)), len(want))
 			}
 			if !hit {
 				break
 			}
 		}
 	}
-	faulted.Mend(c, control)
 }
 
-// abandonedCallEnds holds the answer of a step of a write until the deadline of
-// the call, and fails the request that the adapter sends next, which may be the
-// one that ends a transaction or gives back a lock. It does so at each step
-// except the last. A write of two steps or fewer leaves nothing open between
-// them.
+// abandonedCallEnds holds the answer of a step of a write until the deadline of the call, and fails the request that
+// the adapter sends next, which may be the one that ends a transaction or gives back a lock. It does so at each step
+// except the last. A write of two steps or fewer leaves nothing open between them.
 func abandonedCallEnds(c *kit.Context, method string) {
 	control := faulted.Control(c)
 	defer control.Heal()
 	whole := kit.NewFixture(c, c.Observe(kit.Witness(c))).CallOf(method)
 	before := control.Steps()
-	if _, err := whole.Do(c.Ctx, c.Adapter); err != nil {
-		c.Fatalf("%s: %v", method, err)
-	}
+	kit.Done(c, c.Adapter, whole)
 	steps := int(control.Steps() - before)
 	for step := 1; steps > 2 && step < steps; step++ {
 		k := kit.NewFixture(c, c.Observe(kit.Witness(c)))
 		m := k.CallOf(method)
-		held, ok := faulted.TryInject(c, control, fault.HoldReply, step)
-		if !ok {
+		held, err := faulted.TryInject(c, control, fault.HoldReply, step)
+		if err != nil {
 			return
 		}
 		lost := faulted.Inject(c, control, fault.FailRequest, step+1)
 		// On a busy machine the deadline may pass before the step. What is held then may
 		// be the request that ends a transaction, for which an adapter waits longer.
 		late := time.AfterFunc(faulted.HeldTime+faulted.AbandonTime, held.Release)
-		_, err := faulted.Bounded(c, faulted.HeldTime, func(c *kit.Context) (any, error) { return m.Do(c.Ctx, c.Adapter) })
+		_, err = faulted.Within(c, faulted.HeldTime, m, c.Adapter)
 		late.Stop()
 		if err != nil && faulted.IsHit(held) {
 			select {
@@ -502,8 +445,7 @@ func abandonedCallEnds(c *kit.Context, method string) {
 	}
 }
 
-// cursorsAreClosed cuts the answers to lists through a small pool, more often
-// than the pool has connections.
+// cursorsAreClosed cuts the answers to lists through a small pool, more often than the pool has connections.
 func cursorsAreClosed(c *kit.Context) {
 	if !c.Has(kit.AbilityLimited) || !c.Works("ListAuthenticatorsByUserID") || !c.Works("CreateAuthenticator") {
 		return
@@ -514,24 +456,17 @@ func cursorsAreClosed(c *kit.Context) {
 		return
 	}
 	k := kit.NewFixture(c, limited)
-	more := k.New.Authenticator
-	if _, err := limited.CreateAuthenticator(c.Ctx, more); err != nil {
-		c.Fatalf("CreateAuthenticator: %v", err)
-	}
+	kit.Done(c, limited, kit.CreateAuthenticator(k.New.Authenticator))
 	defer control.Heal()
+	list := kit.ListAuthenticatorsByUserID(k.User.ID)
 	for range 10 {
 		i := faulted.Inject(c, control, fault.CutReply, 1)
-		ctx, cancel := context.WithTimeout(c.Ctx, faulted.CallTime)
-		_, _ = limited.ListAuthenticatorsByUserID(ctx, k.User.ID)
-		cancel()
+		_, _ = faulted.Within(c, faulted.CallTime, list, limited)
 		i.Release()
 	}
 	control.Heal()
 	for n := range 10 {
-		ctx, cancel := context.WithTimeout(c.Ctx, faulted.OpenTime)
-		_, err := limited.ListAuthenticatorsByUserID(ctx, k.User.ID)
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) {
+		if _, err := faulted.Within(c, faulted.OpenTime, list, limited); errors.Is(err, context.DeadlineExceeded) {
 			c.Fatalf("after ten lists that were cut short, call %d gets no connection: %v", n+1, err)
 		}
 	}

@@ -60,8 +60,7 @@ func shown(u *adapter.User) string {
 	return fmt.Sprintf("user %q", u.ID)
 }
 
-// instantsOfOthers reads what products and handles with other settings wrote, before and
-// after a sweep.
+// instantsOfOthers reads what products and handles with other settings wrote, before and after a sweep.
 func instantsOfOthers(c *kit.Context) {
 	own := c.Raw
 	for _, f := range c.Harness().Foreign(c.TB) {
@@ -102,17 +101,9 @@ func keepsInstants(c *kit.Context, what string, a adapter.Adapter, u adapter.Use
 			}
 		}
 		if c.Has(kit.AbilitySweep) {
-			_ = kit.TrySweep(c, unobserved(a), c.Now()) // an error is a refusal
+			_ = kit.TrySweep(c, a.(*kit.Observer).Next, c.Now()) // an error is a refusal
 		}
 	}
-}
-
-// unobserved returns the adapter that the harness opened.
-func unobserved(a adapter.Adapter) adapter.Adapter {
-	if o, ok := a.(*kit.Observer); ok {
-		return o.Next
-	}
-	return a
 }
 
 // Of up to mostRefused writes in a row after the change of the server, some may be refused,
@@ -145,22 +136,15 @@ func readOnlyIsLeft(c *kit.Context) {
 	}
 }
 
-// step is a write that the store is to refuse.
-type step struct {
-	method  string
-	change  kit.Call
-	missing func() string
-}
-
-// steps prepares one call of each write through the adapter of the clause.
-func steps(c *kit.Context) (all []step) {
+// writes prepares one call of each write through the adapter of the clause.
+func writes(c *kit.Context) (all []write) {
 	for _, w := range kit.Writes(c) {
 		change, missing := w.Prepare(c)
-		all = append(all, step{w.Method, change, missing})
+		all = append(all, write{change, missing})
 	}
 	if c.Works("CreateUserWithAccount") {
 		s := kit.NewSignUp(c)
-		all = append(all, step{"CreateUserWithAccount", s.Call(), func() string {
+		all = append(all, write{s.Call(), func() string {
 			if c.GetUserByEmail(s.User.Email) == nil && c.GetUserByAccount(s.Account.Key()) == nil && c.GetAuthenticator(s.Authenticator.CredentialID) == nil {
 				return "the user, the account and the passkey are missing"
 			}
@@ -170,12 +154,15 @@ func steps(c *kit.Context) (all []step) {
 	return all
 }
 
-// refused makes the calls after refuse, and passes their errors to judge. At least one
-// call must be refused.
-func refused(c *kit.Context, all []step, judge func(s step, err error)) {
+// refused makes a call of each write after refuse, and passes their errors to judge. At least
+// one call must be refused.
+func refused(c *kit.Context, a adapter.Adapter, refuse func(), judge func(s write, err error)) {
+	kit.Use(c, a)
+	all := writes(c)
+	refuse()
 	some := false
 	for _, s := range all {
-		if _, err := s.change.Do(c.Ctx, c.Adapter); err != nil {
+		if _, err := s.Do(c.Ctx, c.Adapter); err != nil {
 			some = true
 			judge(s, err)
 		}
@@ -188,16 +175,13 @@ func refused(c *kit.Context, all []step, judge func(s step, err error)) {
 // refusalsAreNotQuoted searches the errors for the values of the refused records, which
 // all have the name of the clause in them.
 func refusalsAreNotQuoted(c *kit.Context) {
-	a, refuse := c.Harness().Quoting(c.TB)
-	kit.Use(c, a)
-	all := steps(c)
-	refuse()
 	values := strings.ToLower(c.Run.Nonce + "-" + c.Clause + "-")
-	refused(c, all, func(s step, err error) {
+	a, refuse := c.Harness().Quoting(c.TB)
+	refused(c, a, refuse, func(s write, err error) {
 		for ; err != nil; err = errors.Unwrap(err) {
 			for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
 				if strings.Contains(strings.ToLower(text), values) {
-					c.Errorf("%s: the error of the refused call quotes a value: %s", s.method, text)
+					c.Errorf("%s: the error of the refused call quotes a value: %s", s.Method, text)
 				}
 			}
 		}
@@ -207,19 +191,16 @@ func refusalsAreNotQuoted(c *kit.Context) {
 // refusalsOfTheSite checks that refused writes match no sentinel and store nothing.
 func refusalsOfTheSite(c *kit.Context) {
 	a, refuse := c.Harness().Refusing(c.TB)
-	kit.Use(c, a)
-	all := steps(c)
-	refuse()
-	refused(c, all, func(s step, err error) {
+	refused(c, a, refuse, func(s write, err error) {
 		for name, sentinel := range map[string]error{"ErrConflict": adapter.ErrConflict, "ErrNotFound": adapter.ErrNotFound,
 			"ErrLastCredential": adapter.ErrLastCredential, "ErrUnsupported": adapter.ErrUnsupported} {
 			if errors.Is(err, sentinel) {
-				c.Errorf("%s: the store refused for a reason of the site's own, and the error matches %s: %v", s.method, name, err)
+				c.Errorf("%s: the store refused for a reason of the site's own, and the error matches %s: %v", s.Method, name, err)
 			}
 		}
-		readable := !strings.HasSuffix(s.method, "VerificationToken") // else it is found only by using it
+		readable := !strings.HasSuffix(s.Method, "VerificationToken") // else it is found only by using it
 		if readable && s.missing() == "" {
-			c.Errorf("%s: the store refused, and what was to be written is there", s.method)
+			c.Errorf("%s: the store refused, and what was to be written is there", s.Method)
 		}
 	})
 }
@@ -239,12 +220,12 @@ func lackingRights(c *kit.Context) {
 			names("preparing the store", r.Prepare(c.Ctx, r.Open(c.TB)))
 		}
 		kit.Use(c, r.Witness(c.TB))
-		for _, s := range steps(c) {
+		for _, s := range writes(c) {
 			a := r.Open(c.TB)
-			_, err := s.change.Do(c.Ctx, a)
-			names(s.method, err)
+			_, err := s.Do(c.Ctx, a)
+			names(s.Method, err)
 			if err != nil && s.missing() == "" {
-				c.Errorf("without the right %s: %s failed, and what was to be written is there", r.Right, s.method)
+				c.Errorf("without the right %s: %s failed, and what was to be written is there", r.Right, s.Method)
 			}
 		}
 		_, err := r.Open(c.TB).GetUserByEmail(c.Ctx, c.NewUser().Email)

@@ -8,11 +8,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
+// write is a call, and what describes its change as missing in the store, or returns "".
+type write struct {
+	kit.Call
+	missing func() string
+}
+
 // Writes that are refused, for the clauses about faults and about errors.
 
-// refusals makes writes that ask for what is taken, or for an absent owner or record. It
-// returns the sentinel that each error matches, by the number of the call; a call that
-// was not refused has none.
+// refusals makes writes that ask for what is taken, or for an absent owner or record. It returns the sentinel that
+// each error matches, by the number of the call; a call that was not refused has none.
 func refusals(c *kit.Context) map[int]error {
 	found := map[int]error{}
 	writes := refusedOn(c, kit.NewFixture(c, c.Raw))
@@ -55,32 +60,25 @@ func refusesStill(c *kit.Context, when string, before map[int]error) {
 // or a record that does not exist.
 func refusedOn(c *kit.Context, k *kit.Records) []kit.Call {
 	nobody := c.ID()
-	of := func(owner string) (adapter.Account, adapter.Session, adapter.Authenticator) {
-		account, session, authenticator := k.New.Account, k.New.Session, k.New.Authenticator
-		account.UserID, session.UserID, authenticator.UserID = owner, owner, owner
-		return account, session, authenticator
-	}
-	ownerless, homeless, lost := of(nobody)
-	account, session, authenticator := of(k.User.ID)
-	account.Provider, account.ProviderAccountID = k.Account.Provider, k.Account.ProviderAccountID
-	session.SessionToken, authenticator.CredentialID = k.Session.SessionToken, k.Authenticator.CredentialID
+	taken, ownerless := k.New, k.New
+	taken.TakeKey(&k.Draft)
+	ownerless.Give(nobody)
 	absent := c.NewAuthenticator(nobody) // no creation below has its key, of which a failed one may leave a record
 	twin, absentee := k.New.User, k.New.UserUpdate
 	twin.Email, absentee.ID = k.User.Email, nobody
 	calls := []kit.Call{
 		kit.CreateUser(twin), kit.UpdateUser(absentee),
-		kit.LinkAccount(account), kit.LinkAccount(ownerless), kit.CreateSession(session), kit.CreateSession(homeless),
-		kit.CreateAuthenticator(authenticator), kit.CreateAuthenticator(lost),
-		kit.UpdateSession(adapter.SessionUpdate{SessionToken: k.Session.SessionToken, UserID: adapter.To(nobody)}),
+		kit.LinkAccount(taken.Account), kit.LinkAccount(ownerless.Account),
+		kit.CreateSession(taken.Session), kit.CreateSession(ownerless.Session),
+		kit.CreateAuthenticator(taken.Authenticator), kit.CreateAuthenticator(ownerless.Authenticator),
+		kit.MoveSession(k.Session.SessionToken, nobody),
 		kit.UpdateAuthenticatorCounter(absent.CredentialID, 9),
 		kit.TouchAuthenticator(absent.CredentialID, 1, 2, k.New.Touched),
 		kit.UpdateAccount(kit.AccountUpdate(c, c.NewAccount(nobody).Key(), kit.AccountFields)),
 		kit.SetPassword(kit.NewPassword(c, nobody)), kit.CreateUserWithPassword(twin, kit.NewPassword(c, "")),
 	}
 	if !kit.AssignsIDs(c) {
-		same := k.New.User
-		same.ID = k.User.ID
-		calls = append(calls, kit.CreateUser(same))
+		calls = append(calls, kit.CreateUser(taken.User))
 	}
 	if c.Works("UpdateUser") {
 		calls = append(calls, kit.UpdateUser(adapter.UserUpdate{ID: c.User().ID, Email: adapter.To(k.User.Email)}))

@@ -16,12 +16,10 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// The flow clauses run the real core over the adapter, with requests like
-// those of browsers. They show that the promises of the single methods
-// together make sign-in work.
+// The flow clauses run the real core over the adapter, with requests like those of browsers. They show that the
+// promises of the single methods together make sign-in work.
 
-// flowMethods are the methods that the core calls for sign-in by mail with
-// database sessions.
+// flowMethods are the methods that the core calls for sign-in by mail with database sessions.
 var flowMethods = []string{
 	"CreateUser", "GetUser", "GetUserByEmail", "UpdateUser", "CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession",
 	"CreateVerificationToken", "UseVerificationToken",
@@ -29,7 +27,7 @@ var flowMethods = []string{
 
 var flowClauses = []kit.Check{
 	{ID: "FLOW-01", Words: "link-signs-in-once", Races: true, Requires: flowMethods, Test: func(c *kit.Context) {
-		s := newSiteOver(c, struct{ adapter.Adapter }{c.Adapter}) // with adapter.TokenEdits the core would delete the link itself
+		s := newSite(c, true) // with adapter.TokenEdits the core would delete the link itself
 		email := flowAddress(c)
 		first := s.visitor()
 		link := first.askForLink(email)
@@ -52,9 +50,8 @@ var flowClauses = []kit.Check{
 		}
 	}},
 	{ID: "FLOW-02", Words: "expired-session-is-removed-on-access", Requires: flowMethods, Test: func(c *kit.Context) {
-		s := newSite(c)
-		v := s.visitor()
-		v.Open(v.askForLink(flowAddress(c)))
+		s := newSite(c, false)
+		v := s.signedIn(flowAddress(c))
 		token := v.SessionToken()
 		s.advance(flowMaxAge + time.Second)
 		if who := v.SignedInAs(); who != "" {
@@ -63,9 +60,8 @@ var flowClauses = []kit.Check{
 		kit.FindsNothing(c, "the record of the expired session after it was met", kit.GetSessionAndUser(token))
 	}},
 	{ID: "FLOW-03", Words: "session-is-extended-once-per-update-age", Requires: flowMethods, Test: func(c *kit.Context) {
-		s := newSite(c)
-		v := s.visitor()
-		v.Open(v.askForLink(flowAddress(c)))
+		s := newSite(c, false)
+		v := s.signedIn(flowAddress(c))
 		token := v.SessionToken()
 		at := func(what string) time.Time {
 			v.SignedInAs()
@@ -92,11 +88,9 @@ var flowClauses = []kit.Check{
 		}
 	}},
 	{ID: "FLOW-04", Words: "sign-out-removes-the-session", Requires: flowMethods, Test: func(c *kit.Context) {
-		s := newSite(c)
-		v, elsewhere := s.visitor(), s.visitor()
+		s := newSite(c, false)
 		email := flowAddress(c)
-		v.Open(v.askForLink(email))
-		elsewhere.Open(elsewhere.askForLink(email))
+		v, elsewhere := s.signedIn(email), s.signedIn(email)
 		token, kept := v.SessionToken(), v.Cookies()
 		v.SignOut()
 		kit.FindsNothing(c, "the session after sign-out", kit.GetSessionAndUser(token))
@@ -113,9 +107,7 @@ var flowClauses = []kit.Check{
 		var visitors []*visitor
 		var links []string
 		for range 2 { // two sites, like two processes
-			// Without adapter.TokenEdits, with which the first sign-in would delete the
-			// other links.
-			s := newSiteOver(c, struct{ adapter.Adapter }{c.Adapter})
+			s := newSite(c, true) // with adapter.TokenEdits the first sign-in would delete the other links
 			for range 4 {
 				v := s.visitor()
 				visitors, links = append(visitors, v), append(links, v.askForLink(email))
@@ -138,16 +130,15 @@ var flowClauses = []kit.Check{
 		}
 	}},
 	{ID: "FLOW-06", Words: "returning-person-is-the-same-user", Requires: flowMethods, Test: func(c *kit.Context) {
-		s := newSite(c)
+		s := newSite(c, false)
 		email := flowAddress(c)
-		first, second := s.visitor(), s.visitor()
-		first.Open(first.askForLink(email))
+		first := s.signedIn(email)
 		before := c.GetUserByEmail(email)
 		if before == nil || before.EmailVerified == nil {
 			c.Fatalf("after the first sign-in the user is %s, want one with emailVerified", diff.Show(before))
 		}
 		s.advance(time.Minute)
-		second.Open(second.askForLink(email))
+		second := s.signedIn(email)
 		after := c.GetUserByEmail(email)
 		if after == nil || after.ID != before.ID {
 			c.Fatalf("the second sign-in of %q ended as %s", before.ID, diff.Show(after))
@@ -162,7 +153,7 @@ var flowClauses = []kit.Check{
 		}
 	}},
 	{ID: "FLOW-07", Words: "wrong-link-spends-nothing", Requires: flowMethods, Test: func(c *kit.Context) {
-		s := newSite(c)
+		s := newSite(c, false)
 		v := s.visitor()
 		link := v.askForLink(flowAddress(c))
 		for _, parameter := range []string{"token", "email"} {
@@ -195,22 +186,16 @@ type site struct {
 	c       *kit.Context
 	handler *auth.Handler
 	ahead   atomic.Int64 // how far the core's clock is ahead, in nanoseconds
-	mu      sync.Mutex
-	links   map[string]string // the last link by address
+	links   sync.Map     // the last link by address
 }
 
-// newSite opens a site over the adapter of the clause. The observer has every
-// optional interface. If the adapter lacks one, the core must not see the
-// observer's.
-func newSite(c *kit.Context) *site {
-	if len(c.Optional) > 0 {
-		return newSiteOver(c, struct{ adapter.Adapter }{c.Adapter})
+// newSite opens a site over the adapter of the clause. A bare one uses no optional interface. The observer has every
+// one of them. If the adapter lacks one, the core must not see the observer's.
+func newSite(c *kit.Context, bare bool) *site {
+	s, a := &site{c: c}, c.Adapter
+	if bare || len(c.Optional) > 0 {
+		a = struct{ adapter.Adapter }{a}
 	}
-	return newSiteOver(c, c.Adapter)
-}
-
-func newSiteOver(c *kit.Context, a adapter.Adapter) *site {
-	s := &site{c: c, links: map[string]string{}}
 	handler, err := auth.New(auth.Config{
 		URL:     flowOrigin,
 		Secret:  []string{"the secret of the flow clauses, 32 characters or more"},
@@ -235,9 +220,7 @@ func (s *site) now() time.Time { return s.c.Now().Add(time.Duration(s.ahead.Load
 func (s *site) advance(d time.Duration) { s.ahead.Add(int64(d)) }
 
 func (s *site) deliver(_ context.Context, p auth.VerificationRequest) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.links[p.Identifier] = p.URL
+	s.links.Store(p.Identifier, p.URL)
 	return nil
 }
 
@@ -256,15 +239,19 @@ func (s *site) visitor() *visitor {
 	return &visitor{Browser: browser.New(s.c.Ctx, s.c, s.handler, flowOrigin), site: s}
 }
 
+// signedIn returns a visitor who has opened a link that was sent to the address.
+func (s *site) signedIn(email string) *visitor {
+	v := s.visitor()
+	v.Open(v.askForLink(email))
+	return v
+}
+
 // askForLink requests a mail and returns the link in it.
 func (v *visitor) askForLink(email string) string {
 	w := v.Post("/auth/signin/email", url.Values{"email": {email}})
-	v.site.mu.Lock()
-	defer v.site.mu.Unlock()
-	link := v.site.links[email]
-	if link == "" {
+	link, sent := v.site.links.LoadAndDelete(email)
+	if !sent {
 		v.site.c.Fatalf("no mail was sent to %q: %s", email, w)
 	}
-	delete(v.site.links, email)
-	return link
+	return link.(string)
 }

@@ -37,15 +37,14 @@ var expClauses = []kit.Check{
 			c.NotVerified("the harness has neither %s nor %s", kit.AbilitySweep, kit.AbilityClock)
 		}
 		residents := kit.Residents(c, 2)
-		plain := c.NewUser()
-		plain.EmailVerified = nil
-		old := c.NewUser()
-		old.EmailVerified = new(time.Unix(1, 0).UTC())
+		plain, old := c.NewUser(), c.NewUser()
+		plain.EmailVerified, old.EmailVerified = nil, new(time.Unix(1, 0).UTC())
 		bare := adapter.User{Email: c.NewUser().Email} // not verified, and without an account or passkey
 		users := []*adapter.User{c.CreateUser(plain), c.CreateUser(old), c.CreateUser(bare)}
 		expired := c.NewAccount(users[0].ID) // the account does not expire with its access token
 		expired.ExpiresAt = new(c.Instant(-time.Hour).Unix())
-		if c.Stores(kit.AccountRecord) {
+		accounts := c.Stores(kit.AccountRecord)
+		if accounts {
 			c.LinkAccount(expired)
 		}
 		judge := func(when string) {
@@ -55,7 +54,7 @@ var expClauses = []kit.Check{
 			for _, u := range users {
 				c.Same("a user "+when, c.GetUser(u.ID), u)
 			}
-			if c.Stores(kit.AccountRecord) {
+			if accounts {
 				c.Same("an account whose access token has expired "+when, c.GetAccount(expired.Key()), &expired)
 			}
 		}
@@ -75,8 +74,7 @@ var expClauses = []kit.Check{
 			owner := c.User().ID
 			for _, d := range []time.Duration{300 * time.Millisecond, 0, -time.Second} {
 				s := c.Session(owner)
-				s.Expires = c.Now().Add(d).UTC()
-				if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}); err != nil {
+				if err := move(c, &s, c.Now().Add(d).UTC()); err != nil {
 					c.Errorf("UpdateSession to an expiry in %v: %v", d, err)
 				}
 				expired.Sessions = append(expired.Sessions, s)
@@ -92,8 +90,7 @@ var expClauses = []kit.Check{
 			owner := c.User().ID
 			for _, d := range lives {
 				s := c.Session(owner)
-				s.Expires = c.Instant(d)
-				c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+				kit.Extend(c, &s, c.Instant(d))
 				long.Sessions = append(long.Sessions, s)
 			}
 		}
@@ -113,22 +110,21 @@ var expClauses = []kit.Check{
 			owner := live.Sessions[0].UserID
 			for _, from := range []time.Duration{150 * time.Millisecond, time.Hour} {
 				s := kit.SessionUntil(c, owner, c.Now().Add(from).UTC())
-				s.Expires = c.Instant(2 * time.Hour)
-				c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+				kit.Extend(c, &s, c.Instant(2*time.Hour))
 				live.Sessions = append(live.Sessions, s)
 			}
 		}
-		hashes := tokensOfOneHash(c, kit.Day, -time.Hour, time.Hour, -time.Second, 50*time.Millisecond)
+		hashes := tokensAlike(c, false, kit.Day, -time.Hour, time.Hour, -time.Second, 50*time.Millisecond)
 		mixed := []*kit.Records{newExpiring(c, time.Hour, -time.Hour, kit.Day, -time.Second), newExpiring(c, -time.Hour, kit.Day)}
-		ofOne := tokensOfOneIdentifier(c, []time.Duration{kit.Day, -time.Hour}, []time.Duration{-time.Second, time.Hour, kit.Day, 50 * time.Millisecond})
+		two := tokensAlike(c, true, kit.Day, -time.Hour)
+		four := tokensAlike(c, true, -time.Second, time.Hour, kit.Day, 50*time.Millisecond)
 		kit.Wait(c, 200*time.Millisecond)
 		sweep(c, c.Now())
 		for i, e := range mixed {
 			stillTheUsers(c, e.Sessions, i == 0)
 		}
-		for _, tokens := range ofOne {
-			stillTheIdentifiers(c, tokens)
-		}
+		stillTheIdentifiers(c, two)
+		stillTheIdentifiers(c, four)
 		for _, t := range hashes {
 			if t.Expires.After(c.Now()) {
 				kit.Used(c, "a token after the clean-up of tokens of the same value", t)
@@ -149,9 +145,8 @@ var expClauses = []kit.Check{
 	}},
 }
 
-// stillTheUsers checks, after a clean-up, that the sessions of one user that have not
-// expired are still listed, and end when the user is deleted or, with bySignOut, all sessions of the
-// user are ended.
+// stillTheUsers checks, after a clean-up, that the sessions of one user that have not expired are still listed,
+// and end when the user is deleted or, with bySignOut, all sessions of the user are ended.
 func stillTheUsers(c *kit.Context, sessions []adapter.Session, bySignOut bool) {
 	over := func(s adapter.Session) bool { return !s.Expires.After(c.Now()) }
 	live := slices.DeleteFunc(slices.Clone(sessions), over)
@@ -187,34 +182,21 @@ func stillTheUsers(c *kit.Context, sessions []adapter.Session, bySignOut bool) {
 	}
 }
 
-// tokensOfOneIdentifier creates tokens with these lifetimes: those of each list
-// for one identifier, in this order.
-func tokensOfOneIdentifier(c *kit.Context, lists ...[]time.Duration) (all [][]adapter.VerificationToken) {
+// tokensAlike creates tokens with these lifetimes, in this order: of one identifier or, if not, with one value for
+// several identifiers.
+func tokensAlike(c *kit.Context, ofOneIdentifier bool, lives ...time.Duration) (tokens []adapter.VerificationToken) {
 	if !c.Stores(kit.VerificationTokenRecord) {
 		return nil
 	}
-	for _, lives := range lists {
-		identifier := c.NewToken().Identifier
-		var tokens []adapter.VerificationToken
-		for _, life := range lives {
-			t := kit.TokenOf(c, identifier, c.Now().Add(life).UTC().Truncate(time.Millisecond))
-			tokens = append(tokens, t)
-		}
-		all = append(all, tokens)
-	}
-	return all
-}
-
-// tokensOfOneHash creates tokens with these lifetimes and one value, each for another
-// identifier.
-func tokensOfOneHash(c *kit.Context, lives ...time.Duration) (tokens []adapter.VerificationToken) {
-	if !c.Stores(kit.VerificationTokenRecord) {
-		return nil
-	}
-	value := c.NewToken().Token
+	first := c.NewToken()
 	for _, life := range lives {
 		t := c.NewToken()
-		t.Token, t.Expires = value, c.Now().Add(life).UTC().Truncate(time.Millisecond)
+		if ofOneIdentifier {
+			t.Identifier = first.Identifier
+		} else {
+			t.Token = first.Token
+		}
+		t.Expires = c.Now().Add(life).UTC().Truncate(time.Millisecond)
 		c.CreateToken(t)
 		tokens = append(tokens, t)
 	}
@@ -225,6 +207,9 @@ func tokensOfOneHash(c *kit.Context, lives ...time.Duration) (tokens []adapter.V
 // tokens of one identifier that have not expired. Without this method it uses them.
 func stillTheIdentifiers(c *kit.Context, tokens []adapter.VerificationToken) {
 	live := slices.DeleteFunc(slices.Clone(tokens), func(t adapter.VerificationToken) bool { return !t.Expires.After(c.Now()) })
+	if len(tokens) == 0 {
+		return // the adapter keeps no tokens
+	}
 	if !c.Works("DeleteVerificationTokens") {
 		for _, t := range live {
 			kit.Used(c, "a token after the clean-up of other tokens of the identifier", t)
@@ -245,8 +230,7 @@ func stillTheIdentifiers(c *kit.Context, tokens []adapter.VerificationToken) {
 	}
 }
 
-// cleanUpRemovesAll is EXP-06. It cleans up many expired records of both kinds, then
-// many of one kind and one of the other.
+// cleanUpRemovesAll cleans up many expired records of both kinds, then many of one kind and one of the other.
 func cleanUpRemovesAll(c *kit.Context) {
 	n := kit.Many(c)
 	removesAll(c, manyExpired(c, n), c.Now())
@@ -258,7 +242,7 @@ func cleanUpRemovesAll(c *kit.Context) {
 	if c.Stores(kit.SessionRecord) && c.Works("UpdateSession") { // due only because it was shortened
 		s := c.Session(c.User().ID)
 		sweep(c, c.Now())
-		if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.Instant(-time.Minute))}); err == nil {
+		if err := move(c, &s, c.Instant(-time.Minute)); err == nil {
 			removesAll(c, &kit.Records{Sessions: []adapter.Session{s}}, c.Now())
 		}
 	}
@@ -288,8 +272,7 @@ func manyExpired(c *kit.Context, n int) *kit.Records {
 		e := newExpiring(c, -time.Duration(i+1)*time.Minute)
 		if len(e.Sessions) > 0 && i%10 == 0 && c.Works("UpdateSession") { // live, until it was shortened
 			s := kit.SessionUntil(c, e.Sessions[0].UserID, c.Instant(time.Duration(i+1)*time.Hour))
-			s.Expires = e.Sessions[0].Expires
-			if _, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}); err != nil {
+			if err := move(c, &s, e.Sessions[0].Expires); err != nil {
 				c.Errorf("UpdateSession to an expiry in the past: %v", err)
 			}
 			e.Sessions = append(e.Sessions, s)
@@ -303,14 +286,19 @@ func manyExpired(c *kit.Context, n int) *kit.Records {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		all.Sessions = append(all.Sessions, e.Sessions...)
-		all.Tokens = append(all.Tokens, e.Tokens...)
+		all.Sessions, all.Tokens = append(all.Sessions, e.Sessions...), append(all.Tokens, e.Tokens...)
 	})
 	return all
 }
 
-// removesAll cleans up and looks for what is left of the records, which have all expired
-// by the instant.
+// move moves the expiry of the session, which the adapter may refuse.
+func move(c *kit.Context, s *adapter.Session, expires time.Time) error {
+	s.Expires = expires
+	_, err := kit.ExtendSession(s.SessionToken, expires).Do(c.Ctx, c.Adapter)
+	return err
+}
+
+// removesAll cleans up and looks for what is left of the records, which have all expired by the instant.
 func removesAll(c *kit.Context, all *kit.Records, by time.Time) {
 	left := func(enough int) (records int, seen bool) {
 		for _, x := range all.Drafts() {
@@ -343,22 +331,19 @@ func removesAll(c *kit.Context, all *kit.Records, by time.Time) {
 		}
 	}
 	if rest > 0 {
-		c.Errorf("after %d clean-ups %d of %d expired records still exist", sweeps, rest,
-			len(all.Sessions)+len(all.Tokens))
+		c.Errorf("after %d clean-ups %d of %d expired records still exist", sweeps, rest, len(all.Sessions)+len(all.Tokens))
 	}
 	if c.Harness().Inspect == nil {
 		for _, t := range all.Tokens {
 			if c.UseToken(t.Key()) != nil {
-				c.Errorf("after %d clean-ups a verification token that expired %s still exists", sweeps,
-					diff.Show(t.Expires))
+				c.Errorf("after %d clean-ups a verification token that expired %s still exists", sweeps, diff.Show(t.Expires))
 			}
 		}
 	}
 }
 
-// extensionSurvives is EXP-07. Sessions are extended during a clean-up whose
-// instant is after their expiry, and while they are read just after their expiry.
-// An accepted extension must persist.
+// extensionSurvives is EXP-07. Sessions are extended during a clean-up whose instant is after their expiry, and
+// while they are read just after their expiry. An accepted extension must persist.
 func extensionSurvives(c *kit.Context) {
 	if c.Has(kit.AbilitySweep) && c.Works("DeleteSession") {
 		var extended, deleted, gathered int
@@ -369,8 +354,7 @@ func extensionSurvives(c *kit.Context) {
 		if c.Failed() {
 			return
 		}
-		c.Notef("%d sessions were extended and %d deleted while %d were gathered, in %d clean-ups", extended, deleted,
-			gathered, n)
+		c.Notef("%d sessions were extended and %d deleted while %d were gathered, in %d clean-ups", extended, deleted, gathered, n)
 		sweepOfReplaced(c)
 	}
 	owner := c.User().ID
@@ -396,9 +380,7 @@ func extensionSurvives(c *kit.Context) {
 			if made++; name != "clean-up" && made%2 == 0 {
 				expires = c.Now().Add(-time.Hour) // expired also by a clock of the store that is late
 			}
-			s := adapter.Session{SessionToken: c.Secret("session"), UserID: owner, Expires: expires.UTC()}
-			c.CreateSession(s)
-			return s
+			return kit.SessionUntil(c, owner, expires.UTC())
 		}
 		judge := func(s adapter.Session, extended *adapter.Session, until time.Time) {
 			if extended == nil {
@@ -421,7 +403,7 @@ func extensionSurvives(c *kit.Context) {
 			}
 			c.Parallel(2*batch, func(i int) {
 				if i%2 == 0 {
-					extended[i/2] = c.UpdateSession(adapter.SessionUpdate{SessionToken: sessions[i/2].SessionToken, Expires: adapter.To(until)})
+					extended[i/2] = kit.Extend(c, new(sessions[i/2]), until)
 				} else if name != "clean-up" || i == 1 {
 					contend(sessions[i/2])
 				}
@@ -439,9 +421,8 @@ func extensionSurvives(c *kit.Context) {
 	}
 }
 
-// sweepOfMany extends and deletes sessions during a long clean-up of many
-// sessions. Extended sessions must stay, with the new expiry, and deleted
-// sessions must stay deleted.
+// sweepOfMany extends and deletes sessions during a long clean-up of many sessions. Extended sessions must stay,
+// with the new expiry, and deleted sessions must stay deleted.
 func sweepOfMany(c *kit.Context, callFirst bool) (extensions, deletions, gathered int) {
 	owner := c.User().ID
 	past := c.Now().Add(-time.Second).UTC().Truncate(time.Millisecond)
@@ -461,8 +442,7 @@ func sweepOfMany(c *kit.Context, callFirst bool) (extensions, deletions, gathere
 	}
 	until := c.Instant(3 * time.Hour)
 	var mu sync.Mutex
-	extended := map[string]bool{}
-	var deleted []string
+	extended, deleted := map[string]bool{}, map[string]bool{}
 	// Several extend what expired, each a part of it: a store with one writer at a
 	// time lets the clean-up have most turns.
 	const extenders = 4
@@ -477,12 +457,12 @@ func sweepOfMany(c *kit.Context, callFirst bool) (extensions, deletions, gathere
 					return
 				}
 				s := race.FromBothEnds(all, i)
-				got, err := c.Raw.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
+				got, err := kit.ExtendSession(s.SessionToken, until).Do(c.Ctx, c.Raw)
 				if err != nil {
 					c.Errorf("UpdateSession during clean-up: %v", err)
 					return
 				}
-				if got != nil {
+				if !kit.IsNilRecord(got) {
 					mu.Lock()
 					extended[s.SessionToken] = true
 					mu.Unlock()
@@ -500,34 +480,27 @@ func sweepOfMany(c *kit.Context, callFirst bool) (extensions, deletions, gathere
 				return
 			}
 			mu.Lock()
-			deleted = append(deleted, token)
+			deleted[token] = true
 			mu.Unlock()
 		}
 	})
-	gone := map[string]bool{}
-	for _, token := range deleted {
-		gone[token] = true
-		if got, err := c.Raw.GetSessionAndUser(c.Ctx, token); err != nil || got != nil {
-			c.Fatalf("a session that was deleted during clean-up: got %s, error %v, want absent", diff.Show(got), err)
+	for _, s := range slices.Concat(expired, live) {
+		if s.Expires.Equal(past) && !extended[s.SessionToken] {
+			continue // the clean-up has removed it
 		}
-	}
-	for token := range extended {
-		if gone[token] {
-			continue
-		}
-		got, err := c.Raw.GetSessionAndUser(c.Ctx, token)
-		if err != nil || got == nil {
+		got, err := c.Raw.GetSessionAndUser(c.Ctx, s.SessionToken)
+		switch absent := err != nil || got == nil; {
+		case deleted[s.SessionToken]:
+			if err != nil || got != nil {
+				c.Fatalf("a session that was deleted during clean-up: got %s, error %v, want absent", diff.Show(got), err)
+			}
+		case extended[s.SessionToken] && absent:
 			c.Fatalf("a session that was extended during clean-up: got %s, error %v", diff.Show(got), err)
-		}
-		if !c.Same("the expires of a session that was extended during clean-up", got.Session.Expires, until) {
-			return
-		}
-	}
-	for _, s := range live {
-		if extended[s.SessionToken] || gone[s.SessionToken] {
-			continue
-		}
-		if got, err := c.Raw.GetSessionAndUser(c.Ctx, s.SessionToken); err != nil || got == nil {
+		case extended[s.SessionToken]:
+			if !c.Same("the expires of a session that was extended during clean-up", got.Session.Expires, until) {
+				return
+			}
+		case absent:
 			c.Fatalf("a live session that nobody touched during clean-up: got %s, error %v", diff.Show(got), err)
 		}
 	}
@@ -557,8 +530,7 @@ func sweepOfReplaced(c *kit.Context) {
 		}
 		return err == nil
 	}
-	// These create an expired record. What they return puts a live one in its place, and returns
-	// a check that it stays.
+	// These create an expired record. What they return puts a live one in its place, and returns a check that it stays.
 	expired := func(kind kit.Kind, key string) func() func() (stays func()) {
 		return func() func() func() {
 			live := kit.NewDraft(c, kind, owner)
@@ -572,8 +544,8 @@ func sweepOfReplaced(c *kit.Context) {
 				return func() {
 					got, err := live.Look(c, c.Adapter)
 					if kit.Must(c, live.Read().Method, got, err) == nil || c.Unlike(got, live.Value()) != "" {
-						c.Fatalf("a %s that was created during clean-up under the %s of an expired one: got %s, want %s", kind, key,
-							diff.Show(got), diff.Show(live.Value()))
+						c.Fatalf("a %s that was created during clean-up under the %s of an expired one: got %s, want %s",
+							kind, key, diff.Show(got), diff.Show(live.Value()))
 					}
 					if kind != kit.SessionRecord {
 						return
@@ -646,17 +618,16 @@ func extendWhileHeld(c *kit.Context, create func() adapter.Session, contend func
 	for step := 1; step <= kit.SweepSteps; step++ {
 		s := create()
 		until := c.Instant(time.Hour)
-		var extended *adapter.Session
+		var got any
 		var err error
-		held := whileHeld(c, step, func() { contend(s) }, func() {
-			extended, err = c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(until)})
-		})
-		if !held {
+		extend := kit.ExtendSession(s.SessionToken, until)
+		if !whileHeld(c, step, func() { contend(s) }, func() { got, err = extend.Do(c.Ctx, c.Adapter) }) {
 			return
 		}
 		if err != nil {
 			c.Errorf("UpdateSession while the reply to another caller is delayed: %v", err)
 		}
+		extended, _ := got.(*adapter.Session)
 		judge(s, extended, until)
 	}
 }
@@ -684,11 +655,10 @@ func whileHeld(c *kit.Context, step int, contend, act func()) (held bool) {
 	return held
 }
 
-// cleanUpCounts is EXP-08. A store may remove records that have expired by the
-// clock at any time. So the clean-up gets an instant in the future, and the
-// records that it counts are valid by the clock until the clause has judged them;
-// a slow machine gets more time. Another clean-up may run in a shared store, so a
-// difference is a breach only if it appears three times.
+// cleanUpCounts is EXP-08. A store may remove records that have expired by the clock at any time. So the clean-up
+// gets an instant in the future, and the records that it counts are valid by the clock until the clause has
+// judged them; a slow machine gets more time. Another clean-up may run in a shared store, so a difference is a
+// breach only if it appears three times.
 func cleanUpCounts(c *kit.Context) {
 	if _, ok := c.Raw.(adapter.Sweeper); !ok {
 		c.NotApplicable("the adapter has no DeleteExpired")
@@ -720,8 +690,7 @@ func swept(c *kit.Context, a adapter.Adapter, at time.Time) adapter.Swept {
 	return swept
 }
 
-// countedOnce is the part of EXP-08 with several clean-ups at one moment: together they
-// report what is gone.
+// countedOnce is the part of EXP-08 with several clean-ups at one moment: together they report what is gone.
 func countedOnce(c *kit.Context, spare *time.Duration, tries int) {
 	const together, records = 4, 12
 	handles := slices.DeleteFunc(kit.Handles(c), func(a adapter.Adapter) bool {
@@ -807,9 +776,8 @@ func miscounted(c *kit.Context, spare *time.Duration, n int, clean func(at time.
 	}
 }
 
-// manyAreCounted is the part of EXP-08 with more records than any batch. They have
-// expired by the clock, so others may remove some of them: a number is wrong only
-// if it is wrong each time.
+// manyAreCounted is the part of EXP-08 with more records than any batch. They have expired by the clock, so
+// others may remove some of them: a number is wrong only if it is wrong each time.
 func manyAreCounted(c *kit.Context, sweep func(at time.Time) adapter.Swept) {
 	if !c.Works("CreateSession") || !c.Works("GetSessionAndUser") {
 		return
@@ -819,11 +787,7 @@ func manyAreCounted(c *kit.Context, sweep func(at time.Time) adapter.Swept) {
 	for len(wrong) < tries {
 		owner := c.User().ID
 		sessions := make([]adapter.Session, kit.ManyRecords)
-		kit.Populate(c, kit.ManyRecords, func(i int) {
-			sessions[i] = c.NewSession(owner)
-			sessions[i].Expires = c.Instant(-time.Hour)
-			c.CreateSession(sessions[i])
-		})
+		kit.Populate(c, kit.ManyRecords, func(i int) { sessions[i] = kit.SessionUntil(c, owner, c.Instant(-time.Hour)) })
 		records := func() (n int64) {
 			for _, s := range sessions {
 				if c.GetSession(s.SessionToken) != nil {
@@ -843,22 +807,17 @@ func manyAreCounted(c *kit.Context, sweep func(at time.Time) adapter.Swept) {
 	c.Errorf("DeleteExpired of %d expired sessions, %d times in a row: %s", kit.ManyRecords, tries, wrong)
 }
 
-// cleanUpGoesByTheInstantGiven is the first part of EXP-09. All its sessions have expired by the
-// clock, so that its clean-up removes no valid record of others in a shared store.
-// Another clean-up may remove these sessions, so a missing one is a breach only if
-// it is missing each time.
+// cleanUpGoesByTheInstantGiven is the first part of EXP-09. All its sessions have expired by the clock, so that
+// its clean-up removes no valid record of others in a shared store. Another clean-up may remove these sessions,
+// so a missing one is a breach only if it is missing each time.
 func cleanUpGoesByTheInstantGiven(c *kit.Context) {
 	owner := c.User().ID
 	there := func(s adapter.Session) bool {
 		exists, known := kit.InStore(c, kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
 		return exists || !known && c.GetSession(s.SessionToken) != nil
 	}
-	session := func(expires time.Time) adapter.Session {
-		s := kit.SessionUntil(c, owner, expires)
-		return s
-	}
-	// The instants have fractions of a second, and what expires a step after one
-	// stays. They come in several zones.
+	session := func(expires time.Time) adapter.Session { return kit.SessionUntil(c, owner, expires) }
+	// The instants have fractions of a second, and what expires a step after one stays. They come in several zones.
 	step := c.Harness().Precision()
 	zones := []*time.Location{time.UTC, time.FixedZone("east", 5*3600+1800), time.FixedZone("west", -8*3600)}
 	const tries = 3
@@ -910,12 +869,10 @@ func cleansUpInSteps(c *kit.Context) {
 	for _, i := range c.Rand.Perm(steps) {                 // not in the order in which they expire
 		expires := start.Add(time.Duration(i) * time.Hour)
 		if x := what[i]; x < 3 || x == steps-1 {
-			s := kit.SessionUntil(c, owner, expires)
-			due[i].Sessions = []adapter.Session{s}
+			due[i].Sessions = []adapter.Session{kit.SessionUntil(c, owner, expires)}
 		}
 		if x := what[i]; (x == 0 || x == 3 || x == steps-2) && c.Stores(kit.VerificationTokenRecord) {
-			t := kit.TokenOf(c, identifier, expires)
-			due[i].Tokens = []adapter.VerificationToken{t}
+			due[i].Tokens = []adapter.VerificationToken{kit.TokenOf(c, identifier, expires)}
 		}
 	}
 	for i, all := range due {

@@ -3,6 +3,7 @@ package life
 import (
 	"context"
 	"io"
+	"math"
 	"runtime/pprof"
 	"strings"
 	"sync/atomic"
@@ -19,15 +20,10 @@ import (
 var lifeClauses = []kit.Check{
 	{ID: "LIFE-01", Words: "close-twice", Needs: []kit.Ability{kit.AbilityClose}, Test: func(c *kit.Context) {
 		c.UninvolvedGone = true
-		other := adapter.Adapter(nil)
+		works := func() error { return nil }
 		if c.Has(kit.AbilitySecond) {
-			other = kit.Second(c)
-		}
-		works := func() error {
-			if other == nil {
-				return nil
-			}
-			return kit.LooksUp(c, other)
+			other := kit.Second(c)
+			works = func() error { return kit.LooksUp(c, other) }
 		}
 		var once error
 		for i := range 2 {
@@ -39,8 +35,7 @@ var lifeClauses = []kit.Check{
 			}
 		}
 		if twice := works(); once == nil && twice != nil {
-			c.Errorf("another handle worked after the first Close of this one, and after the second it fails: %v",
-				twice)
+			c.Errorf("another handle worked after the first Close of this one, and after the second it fails: %v", twice)
 		}
 	}},
 	{ID: "LIFE-02", Words: "after-close-never-absent", Needs: []kit.Ability{kit.AbilityClose}, Test: afterCloseNeverAbsent},
@@ -51,10 +46,7 @@ var lifeClauses = []kit.Check{
 			}
 		}
 		check("after the adapter was opened")
-		for _, w := range kit.Writes(c) {
-			change, _ := w.Prepare(c)
-			_, _ = change.Do(c.Ctx, c.Adapter)
-		}
+		writeAll(c)
 		for _, x := range append(kit.Conflicts(c), kit.Unknowns(c)...) {
 			_, _ = x.Try(c)
 		}
@@ -74,15 +66,10 @@ var lifeClauses = []kit.Check{
 	{ID: "LIFE-06", Words: "close-during-calls", Needs: []kit.Ability{kit.AbilityClose}, Test: closeDuringCalls},
 	{ID: "LIFE-07", Words: "close-stops-clean-up", Needs: []kit.Ability{kit.AbilityClose, kit.AbilityFaults}, Test: func(c *kit.Context) {
 		c.UninvolvedGone = true
-		for _, w := range kit.Writes(c) {
-			change, _ := w.Prepare(c)
-			_, _ = change.Do(c.Ctx, c.Adapter)
-		}
+		writeAll(c)
 		newExpiring(c, -time.Hour, 50*time.Millisecond)
 		control := kit.Faults(c)
-		if err := c.Harness().Close(c.Raw); err != nil {
-			c.Errorf("Close: %v", err)
-		}
+		closes(c, c.Raw)
 		before := control.Steps()
 		deadline := time.After(400 * time.Millisecond)
 		for {
@@ -104,46 +91,47 @@ var lifeClauses = []kit.Check{
 	{ID: "LIFE-09", Words: "calls-leave-no-goroutine", Test: callsLeaveNoGoroutine},
 }
 
+// writeAll makes each write. What fails does not count.
+func writeAll(c *kit.Context) {
+	for _, w := range kit.Writes(c) {
+		change, _ := w.Prepare(c)
+		_, _ = change.Do(c.Ctx, c.Adapter)
+	}
+}
+
+// closes closes the client of the adapter, which must succeed.
+func closes(c *kit.Context, a adapter.Adapter) {
+	if err := c.Harness().Close(a); err != nil {
+		c.Errorf("Close: %v", err)
+	}
+}
+
 // afterClose is how long a call with a closed client may take.
 const afterClose = 5 * time.Second
 
-// afterCloseNeverAbsent is LIFE-02.
 func afterCloseNeverAbsent(c *kit.Context) {
 	c.UninvolvedGone = true
 	b := kit.Residents(c, 1)[0]
-	keys := map[string][]string{}
+	var lookups, changes []kit.Call
 	for _, k := range kit.Lookups(c) {
 		if key, ok := b.Key(k); ok {
-			keys[k.Name] = key
+			lookups = append(lookups, k.With(c, key))
 		}
 	}
-	type prepared struct {
-		kit.Write
-		change kit.Call
-	}
-	var ready []prepared
 	for _, w := range kit.Writes(c) {
 		change, _ := w.Prepare(c)
-		ready = append(ready, prepared{w, change})
+		changes = append(changes, change)
 	}
-	if err := c.Harness().Close(c.Raw); err != nil {
-		c.Errorf("Close: %v", err)
-	}
-	for _, k := range kit.Lookups(c) {
-		key := keys[k.Name]
-		if key == nil {
-			continue
-		}
-		prompt(c, k.Name, func(ctx context.Context) {
-			got, err := at(c, ctx, func(c *kit.Context) (any, error) { return k.Call(c, c.Adapter, key) })
-			if err == nil && got == nil {
-				c.Errorf("%s after Close reports absent for a record that exists", k.Name)
+	closes(c, c.Raw)
+	for _, k := range lookups {
+		prompt(c, k, func(got any, err error) {
+			if err == nil && kit.IsNothing(got) {
+				c.Errorf("%s after Close reports absent for a record that exists", k.Method)
 			}
 		})
 	}
-	for _, w := range ready {
-		prompt(c, w.Method, func(ctx context.Context) {
-			got, err := at(c, ctx, func(c *kit.Context) (any, error) { return w.change.Do(c.Ctx, c.Adapter) })
+	for _, w := range changes {
+		prompt(c, w, func(got any, err error) {
 			creates := strings.HasPrefix(w.Method, "Create") && w.Method != "CreateVerificationToken" || w.Method == "UpdateUser" || w.Method == "UpdateAuthenticatorCounter"
 			if err == nil && kit.IsNilRecord(got) && (creates || w.Method == "UseVerificationToken") {
 				c.Errorf("%s after Close returned neither a record nor an error", w.Method)
@@ -152,27 +140,16 @@ func afterCloseNeverAbsent(c *kit.Context) {
 	}
 }
 
-// at makes a call with the context ctx.
-func at(c *kit.Context, ctx context.Context, call func(c *kit.Context) (any, error)) (any, error) {
-	live := c.Ctx
-	c.Ctx = ctx
-	defer func() { c.Ctx = live }()
-	return call(c)
-}
-
-// prompt reports a breach if f takes long after its context has ended.
-func prompt(c *kit.Context, what string, f func(ctx context.Context)) {
-	ctx, cancel := context.WithTimeout(c.Ctx, afterClose)
-	defer cancel()
+// prompt makes the call, and reports a breach if it takes long after its context has ended.
+func prompt(c *kit.Context, k kit.Call, judge func(got any, err error)) {
 	start := time.Now()
-	f(ctx)
+	judge(faulted.Within(c, afterClose, k, c.Adapter))
 	if took := time.Since(start); took > 2*afterClose {
-		c.Errorf("%s took %v, and its context ended after %v", what, took, afterClose)
+		c.Errorf("%s took %v, and its context ended after %v", k.Method, took, afterClose)
 	}
 }
 
-// cancelledCalls makes calls whose context is cancelled before or during them,
-// after up to n times 40 µs.
+// cancelledCalls makes calls whose context is cancelled before or during them, after up to n times 40 µs.
 func cancelledCalls(c *kit.Context, n int) {
 	b := kit.Residents(c, 1)[0]
 	type cancelled struct {
@@ -193,16 +170,13 @@ func cancelledCalls(c *kit.Context, n int) {
 				key[j] = c.Unique("unknown")
 			}
 		}
-		ctx, cancel := context.WithTimeout(c.Ctx, x.after)
-		defer cancel()
-		_, _ = at(c, ctx, func(c *kit.Context) (any, error) { return x.Call(c, c.Adapter, key) })
+		_, _ = faulted.Within(c, x.after, x.With(c, key), c.Adapter)
 		return true
 	})
 }
 
-// noGoroutineOutlives is LIFE-04. A goroutine has the profiler label of the
-// goroutine that started it, so the clause can tell its goroutines from those
-// of other tests.
+// noGoroutineOutlives is LIFE-04. A goroutine has the profiler label of the goroutine that started it, so the
+// clause can tell its goroutines from those of other tests.
 func noGoroutineOutlives(c *kit.Context) {
 	c.UninvolvedGone = true // the harness may empty the one store that it has
 	const label = "adaptertest-life-04"
@@ -223,29 +197,27 @@ func noGoroutineOutlives(c *kit.Context) {
 			}
 		}
 		c.Adapter, c.Raw = live, liveRaw
-		if err := c.Harness().Close(raw); err != nil {
-			c.Errorf("Close: %v", err)
-		}
+		closes(c, raw)
 		if _, remote := raw.(kit.Remote); !remote { // a program answers until then
 			tb.RunCleanups() // the harness ends the goroutines that it started
 		}
 		closed = raw
 	})
-	for deadline := time.Now().Add(5 * time.Second); ; {
-		n, stacks := startedFor(c, closed, label)
-		if n == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			c.Errorf("%d goroutines that were started for the adapter still run 5 s after Close\n%s", n, stacks)
-			return
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-c.Ctx.Done():
-			return
+	var n int
+	var stacks string
+	if !inTime(c, func() bool { n, stacks = startedFor(c, closed, label); return n == 0 }) {
+		c.Errorf("%d goroutines that were started for the adapter still run 5 s after Close\n%s", n, stacks)
+	}
+}
+
+// inTime waits, up to 5 s, until it is done.
+func inTime(c *kit.Context, done func() bool) bool {
+	for end := time.Now().Add(5 * time.Second); !done(); kit.Pause(c, 20*time.Millisecond) {
+		if time.Now().After(end) {
+			return false
 		}
 	}
+	return true
 }
 
 // startedFor returns the number of goroutines that were started for the handle, and their stacks:
@@ -262,17 +234,10 @@ func startedFor(c *kit.Context, a adapter.Adapter, label string) (n int, stacks 
 	return n, ""
 }
 
-// connectionsReturn is LIFE-05.
 func connectionsReturn(c *kit.Context) {
 	connections := func() int { return c.Harness().Connections(c.Raw) }
-	round := func() {
-		for _, w := range kit.Writes(c) {
-			change, _ := w.Prepare(c)
-			_, _ = change.Do(c.Ctx, c.Adapter)
-		}
-	}
 	for range 3 {
-		round()
+		writeAll(c)
 	}
 	start := connections()
 	for _, x := range append(kit.Conflicts(c), kit.Unknowns(c)...) {
@@ -283,24 +248,16 @@ func connectionsReturn(c *kit.Context) {
 		c.Run.Failed = faulted.FailedCalls(c) // made here, not in an earlier clause
 	}
 	for range 3 {
-		round()
+		writeAll(c)
 	}
-	const slack = 2 // a pool may have opened another where one was in use
-	deadline := time.Now().Add(5 * time.Second)
-	for connections() > start+slack {
-		if time.Now().After(deadline) {
-			c.Errorf("%d connections at the start, %d after calls that failed or were cancelled", start, connections())
-			return
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-c.Ctx.Done():
-			return
-		}
+	if !inTime(c, func() bool { return connections() <= start+slackOfPool }) {
+		c.Errorf("%d connections at the start, %d after calls that failed or were cancelled", start, connections())
 	}
 }
 
-// closeDuringCalls is LIFE-06.
+// slackOfPool allows for a pool that has opened another connection where one was in use.
+const slackOfPool = 2
+
 func closeDuringCalls(c *kit.Context) {
 	c.UninvolvedGone = true
 	b := kit.Residents(c, 1)[0]
@@ -308,15 +265,8 @@ func closeDuringCalls(c *kit.Context) {
 	lookups := kit.Lookups(c)
 	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
-	live := c.Ctx
-	c.Ctx = ctx
-	var limit *time.Timer // from Close on: a slow store may need long for the calls before
-	defer func() {
-		if limit != nil {
-			limit.Stop()
-		}
-	}()
-	defer func() { c.Ctx = live }()
+	limit := time.AfterFunc(math.MaxInt64, cancel) // from Close on: a slow store may need long for the calls before
+	defer limit.Stop()
 	const workers = 8
 	started := make(chan struct{}, workers)
 	c.Parallel(workers+1, func(i int) {
@@ -327,7 +277,7 @@ func closeDuringCalls(c *kit.Context) {
 				case <-ctx.Done():
 				}
 			}
-			limit = time.AfterFunc(4*afterClose, cancel)
+			limit.Reset(4 * afterClose)
 			if err := c.Harness().Close(c.Raw); err != nil {
 				c.Errorf("Close during calls: %v", err)
 			}
@@ -338,7 +288,7 @@ func closeDuringCalls(c *kit.Context) {
 			after += stop.Load()
 			for _, k := range lookups {
 				if key, ok := b.Key(k); ok && k.Name != "UseVerificationToken" {
-					if got, err := k.Call(c, c.Raw, key); err == nil && got == nil {
+					if got, err := k.With(c, key).Do(ctx, c.Raw); err == nil && kit.IsNothing(got) {
 						c.Errorf("%s during Close reports absent for a record that exists", k.Name)
 					}
 				}
@@ -366,16 +316,14 @@ func closeDuringCalls(c *kit.Context) {
 // through a second handle, and through a pool of one.
 func missesLeaveNothingOpen(c *kit.Context) {
 	if !c.Has(kit.AbilitySecond) && !c.Has(kit.AbilitySingle) && !c.Has(kit.AbilityConnections) {
-		c.NotVerified("the harness has neither %s nor %s nor %s", kit.AbilitySecond, kit.AbilitySingle,
-			kit.AbilityConnections)
+		c.NotVerified("the harness has neither %s nor %s nor %s", kit.AbilitySecond, kit.AbilitySingle, kit.AbilityConnections)
 	}
 	miss := func(a adapter.Adapter, k kit.Method) {
-		key := k.UnknownKey(c)
-		_, _ = faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return k.Call(c, a, key) })
+		_, _ = faulted.Within(c, faulted.OpenTime, k.With(c, k.UnknownKey(c)), a)
 	}
 	refused := func(k *kit.Records, a adapter.Adapter) {
 		for _, again := range c.Working([]kit.Call{kit.CreateUser(k.User), kit.LinkAccount(k.Account), kit.CreateSession(k.Session), kit.CreateAuthenticator(k.Authenticator), kit.CreateVerificationToken(k.Token)}) {
-			_, _ = faulted.Bounded(c, faulted.OpenTime, func(c *kit.Context) (any, error) { return again.Do(c.Ctx, a) })
+			_, _ = faulted.Within(c, faulted.OpenTime, again, a)
 		}
 	}
 	fixtureOf := func(a adapter.Adapter) (k *kit.Records) {
@@ -427,11 +375,8 @@ func missesLeaveNothingOpen(c *kit.Context) {
 				miss(c.Adapter, k)
 			}
 		}
-		const slack = 2 // a pool may have opened another where one was in use
-		for end := time.Now().Add(5 * time.Second); c.Harness().Connections(c.Raw) > connections+slack; kit.Pause(c, 20*time.Millisecond) {
-			if time.Now().After(end) {
-				c.Fatalf("%d connections before, %d after misses", connections, c.Harness().Connections(c.Raw))
-			}
+		if !inTime(c, func() bool { return c.Harness().Connections(c.Raw) <= connections+slackOfPool }) {
+			c.Fatalf("%d connections before, %d after misses", connections, c.Harness().Connections(c.Raw))
 		}
 	}
 }
@@ -464,15 +409,10 @@ func callsLeaveNoGoroutine(c *kit.Context) {
 		for range 2 * slack {
 			round()
 		}
-		for end := time.Now().Add(5 * time.Second); ; kit.Pause(c, 20*time.Millisecond) {
-			n, left := startedFor(c, c.Raw, label)
-			if n <= before+slack {
-				return
-			}
-			if time.Now().After(end) {
-				c.Errorf("%d goroutines after 3 calls of each method, %d after %d more, 5 s after the last one returned:\n%s", before, n, 2*slack, left)
-				return
-			}
+		var n int
+		var left string
+		if !inTime(c, func() bool { n, left = startedFor(c, c.Raw, label); return n <= before+slack }) {
+			c.Errorf("%d goroutines after 3 calls of each method, %d after %d more, 5 s after the last one returned:\n%s", before, n, 2*slack, left)
 		}
 	})
 }

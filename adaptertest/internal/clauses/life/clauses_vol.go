@@ -35,7 +35,7 @@ var volClauses = []kit.Check{
 				c.Authenticator(other)
 			}
 		})
-		c.SameAuthenticators("the list of 150 authenticators", c.ListAuthenticators(owner), want)
+		c.Same("the list of 150 authenticators", c.ListAuthenticators(owner), want)
 	}},
 	{ID: "VOL-02", Words: "1000-users-are-found", Requires: []string{"CreateUser"}, Test: func(c *kit.Context) {
 		n := 1000
@@ -67,9 +67,7 @@ var volClauses = []kit.Check{
 		u := c.User()
 		sessions := make([]adapter.Session, n)
 		kit.Populate(c, n, func(i int) {
-			sessions[i] = c.NewSession(u.ID)
-			sessions[i].Expires = c.Instant(time.Duration(i+1) * time.Hour)
-			c.CreateSession(sessions[i])
+			sessions[i] = kit.SessionUntil(c, u.ID, c.Instant(time.Duration(i+1)*time.Hour))
 		})
 		judge := func(gone func(i int) bool) {
 			lookUp(c, n, func(i int) {

@@ -22,12 +22,10 @@ const (
 	growthDoubts = 2
 	// comparedWith is the least number of other lookups that are measured with it.
 	comparedWith = 7
-	// leastFactor is how many times as long a growing lookup takes at least, by the
-	// small store and more than the median lookup. A lookup that grows as much as the
-	// others do takes commonFactor times as long: a server can become slower for one
-	// store, for example while it collects statistics about its tables. By the other
-	// lookups alone it is clearFactor, because other work on the machine can slow down
-	// some lookups more than others.
+	// leastFactor is how many times as long a growing lookup takes at least, by the small store and more than the median
+	// lookup. A lookup that grows as much as the others do takes commonFactor times as long: a server can become slower
+	// for one store, for example while it collects statistics about its tables. By the other lookups alone it is
+	// clearFactor, because other work on the machine can slow down some lookups more than others.
 	leastFactor  = 4. / 3
 	commonFactor = 3
 	clearFactor  = 4
@@ -39,9 +37,8 @@ type probe struct {
 	call func() error
 }
 
-// level is what was measured of a probe at one population: times in the store and in
-// the small one, which three quarters of the calls exceed. A busy machine can make a
-// call slow, but not fast.
+// level is what was measured of a probe at one population: times in the store and in the small one, which three
+// quarters of the calls exceed. A busy machine can make a call slow, but not fast.
 type level struct{ took, small time.Duration }
 
 // growth is what was measured of all probes at several populations.
@@ -51,11 +48,10 @@ type growth struct {
 	levels [][]level // at each population, of each probe
 }
 
-// lookupsDoNotSlowDown is VOL-04. Each lookup is measured for the newest record,
-// for one in the middle and for none, at three populations, or two in the quick form and
-// in a hurried run. One that seems to grow is measured again twice, at a large population.
-// A handle that was opened since then makes these calls, because a statement that was
-// planned for a small store may read all of a large one.
+// lookupsDoNotSlowDown is VOL-04. Each lookup is measured for the newest record, for one in the middle and for
+// none, at three populations, or two in the quick form and in a hurried run. One that seems to grow is measured
+// again twice, at a large population. A handle that was opened since then makes these calls, because a statement
+// that was planned for a small store may read all of a large one.
 func lookupsDoNotSlowDown(c *kit.Context) {
 	sizes := []int{kit.LargePopulation / 2, kit.LargePopulation}
 	switch {
@@ -174,16 +170,8 @@ func (p *filledStore) grow(c *kit.Context, size int, limit time.Duration) {
 	})
 }
 
-// probes are the lookups of a user in the middle, of a user that is new, and of nobody.
-func (p *filledStore) probes(c *kit.Context, a adapter.Adapter) []probe {
-	newest := kit.Newcomer(c, a)
-	p.people = append(p.people, newest)
-	return growthProbes(c, a, p.people[len(p.people)/2], newest)
-}
-
-// measure measures the lookups in a store at its present population, and in the small
-// one: all lookups, or only those whose indices are given. In each round it calls each
-// probe in both stores, in another order than before.
+// measure measures the lookups in a store at its present population, and in the small one: all lookups, or only
+// those whose indices are given. In each round it calls each probe in both stores, in another order than before.
 func (g *growth) measure(c *kit.Context, a adapter.Adapter, store, small *filledStore, which []int) {
 	probes, others := store.probes(c, a), small.probes(c, small.a)
 	if which != nil {
@@ -252,8 +240,7 @@ func (g *growth) bySmall(k int) (logs []float64, spread float64) {
 	return logs, spread
 }
 
-// byExcess are the factors by the ratio to the small store, without what the median
-// lookup grows.
+// byExcess are the factors by the ratio to the small store, without what the median lookup grows.
 func (g *growth) byExcess(k int) (logs []float64, spread float64) {
 	logs, spread = g.bySmall(k)
 	common := max(0, kit.Median(slices.Clone(logs)))
@@ -289,8 +276,7 @@ func (g *growth) byOthers(k int) (logs []float64, spread float64) {
 	return logs, spread
 }
 
-// usually returns the median and, from the lower half, the standard deviation that a
-// normal distribution would have.
+// usually returns the median and, from the lower half, the standard deviation that a normal distribution would have.
 func usually(logs []float64) (middle, spread float64) {
 	s := slices.Sorted(slices.Values(logs))
 	middle = s[len(s)/2]
@@ -315,8 +301,7 @@ func (g *growth) grown(i, k int, by factors) time.Duration {
 	return time.Duration(float64(g.levels[0][i].took) * (math.Exp(logs[i]) - 1))
 }
 
-// million projects the growth of probe i to a million users, along the line that
-// fits the populations best.
+// million projects the growth of probe i to a million users, along the line that fits the populations best.
 func (g *growth) million(i int, by factors) time.Duration {
 	var x, y, xx, xy float64
 	n := float64(len(g.sizes))
@@ -349,13 +334,14 @@ func (g *growth) text(i int) string {
 // series joins words with commas and "and".
 func series(words []string) string {
 	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	return strings.TrimPrefix(strings.Join(words[:last], ", ")+" and "+words[last], " and ")
 }
 
-// growthProbes returns the lookups of a user in the middle, of the newest user,
-// and of an absent user.
-func growthProbes(c *kit.Context, a adapter.Adapter, middle, newest *kit.Records) []probe {
-	var probes []probe
+// probes are the lookups of a user that is new, of one in the middle, and of nobody.
+func (p *filledStore) probes(c *kit.Context, a adapter.Adapter) (probes []probe) {
+	newest := kit.Newcomer(c, a)
+	p.people = append(p.people, newest)
+	middle := p.people[len(p.people)/2]
 	for _, k := range kit.Lookups(c) {
 		uses := k.Name == "UseVerificationToken"
 		for _, who := range []struct {

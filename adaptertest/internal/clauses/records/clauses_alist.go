@@ -1,7 +1,6 @@
 package records
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,13 +24,11 @@ var alistClauses = []kit.Check{
 		one.Provider, two.Provider = c.Unique("one"), c.Unique("two")
 		var want, others []adapter.Account
 		for _, x := range []adapter.Account{one, two} { // one id at several providers, of several users
-			y := c.NewAccount(b)
-			y.Provider, y.ProviderAccountID = two.ProviderAccountID, x.Provider // the halves, exchanged
+			exchanged := adapter.AccountKey{Provider: two.ProviderAccountID, ProviderAccountID: x.Provider}
 			x.ProviderAccountID = "1234567"
-			want, others = append(want, c.LinkAccount(x)), append(others, c.LinkAccount(y))
+			want, others = append(want, c.LinkAccount(x)), append(others, c.LinkAccount(accountWith(c, b, exchanged)))
 		}
-		again := c.NewAccount(b)
-		again.Provider, again.ProviderAccountID = c.Unique("three"), "1234567"
+		again := accountWith(c, b, adapter.AccountKey{Provider: c.Unique("three"), ProviderAccountID: "1234567"})
 		others = append(others, c.LinkAccount(again))
 		second := c.NewAccount(a)
 		second.Provider = one.Provider // several at one provider
@@ -50,8 +47,7 @@ var alistClauses = []kit.Check{
 			c.Same("ListAccountsByUserID after another user linked the one that was unlinked", list(), want)
 			c.Same("ListAccountsByUserID of the user who linked it", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(b)), others)
 		}
-		back := userWith(c, 3, 0, 0)
-		cameBack(c, back)
+		back := cameBack(c, userWith(c, 3, 0, 0))
 		c.Same("ListAccountsByUserID after accounts had gone and come back", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(back.User.ID)), back.Accounts)
 		if c.Works("UpdateAccount") {
 			update := kit.AccountUpdate(c, want[0].Key(), kit.AccountFields)
@@ -59,9 +55,8 @@ var alistClauses = []kit.Check{
 			update.Apply(&want[0])
 			c.Same("ListAccountsByUserID after an update", list(), want)
 		}
-		joined := c.User().ID
-		want = joinedAccounts(c, joined)
-		c.Same("ListAccountsByUserID of keys with separators", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(joined)), want)
+		apart := joined(c, kit.AccountRecord, c.User())
+		c.Same("ListAccountsByUserID of keys with separators", kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(apart.User.ID)), apart.Accounts)
 		many := c.User().ID
 		want = make([]adapter.Account, kit.Many(c))
 		kit.Populate(c, len(want), func(i int) {
@@ -132,15 +127,13 @@ var alistClauses = []kit.Check{
 		race.Run(c, 4, func(n, round int) race.Case {
 			x := c.NewAccount(users[0].ID)
 			kit.StoreRaw(c, kit.LinkAccount(x))
-			var k race.Case
-			for i := range n {
+			calls := callsOf(n, func(i int) kit.Call {
 				if i%2 == 0 {
-					k.Calls = append(k.Calls, kit.UnlinkAccount(x.Key()))
-				} else {
-					k.Calls = append(k.Calls, kit.UpdateAccount(kit.AccountUpdate(c, x.Key(), kit.AccountFields)))
+					return kit.UnlinkAccount(x.Key())
 				}
-			}
-			k.Verify = func(h []race.Operation) error {
+				return kit.UpdateAccount(kit.AccountUpdate(c, x.Key(), kit.AccountFields))
+			})
+			return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 				for i, m := range h {
 					switch {
 					case i%2 == 0 && m.Err != nil:
@@ -158,13 +151,11 @@ var alistClauses = []kit.Check{
 					}
 				}
 				return race.Problems(err, race.Unless(found == nil, "the account was unlinked and is there: %s", diff.Show(found)))
-			}
-			return k
+			}}
 		})
 	}},
 }
 
-// accountUpdates is ALIST-04.
 func accountUpdates(c *kit.Context) {
 	u := c.User().ID
 	x, beside := c.Account(u), c.Account(u)
@@ -196,7 +187,7 @@ func accountUpdates(c *kit.Context) {
 		update(fmt.Sprintf("the expiry to %d", at), numbers)
 	}
 	long := kit.AccountUpdate(c, x.Key(), nil)
-	long.AccessToken, long.IDToken = adapter.To(new(c.Secret("long")+longText(6000))), adapter.To(new(c.Secret("long")+longText(9000)))
+	long.AccessToken, long.IDToken = adapter.To(new(textOf(6000, c.Secret("long")))), adapter.To(new(textOf(9000, c.Secret("long"))))
 	update("tokens of 6,000 and 9,000 bytes", long)
 	c.Same("another account of the user", c.GetAccount(beside.Key()), &beside)
 	kit.Sees(c, "ListAccountsByUserID after the updates", kit.ListAccountsByUserID(u), []adapter.Account{x, beside})
@@ -209,18 +200,8 @@ func accountUpdates(c *kit.Context) {
 	}
 }
 
-// longText returns n bytes of letters.
-func longText(n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = 'a' + byte(i%26)
-	}
-	return string(b)
-}
-
-// listsLargeAccounts compares a list of accounts that are more than a page of a
-// mebibyte together, though each is smaller than a record may be. It deletes the
-// owner too: a deletion reads what it deletes.
+// listsLargeAccounts compares a list of accounts that are more than a page of a mebibyte together, though each is
+// smaller than a record may be. It deletes the owner too: a deletion reads what it deletes.
 func listsLargeAccounts(c *kit.Context) {
 	owner := c.User().ID
 	text := strings.Repeat("abcdefgh", 2048)
@@ -241,29 +222,4 @@ func listsLargeAccounts(c *kit.Context) {
 			c.Absent("an account of a deleted user who had two mebibytes of them", c.GetAccount(x.Key()), nil)
 		}
 	}
-}
-
-// clearing returns an update of the field to null.
-func clearing(key adapter.AccountKey, field string) adapter.AccountUpdate {
-	u := adapter.AccountUpdate{Provider: key.Provider, ProviderAccountID: key.ProviderAccountID}
-	null := adapter.To[*string](nil)
-	switch field {
-	case "access token":
-		u.AccessToken = null
-	case "refresh token":
-		u.RefreshToken = null
-	case "id token":
-		u.IDToken = null
-	case "scope":
-		u.Scope = null
-	case "token type":
-		u.TokenType = null
-	case "session state":
-		u.SessionState = null
-	case "expires at":
-		u.ExpiresAt = adapter.To[*int64](nil)
-	case "authorization details":
-		u.AuthorizationDetails = adapter.To[json.RawMessage](nil)
-	}
-	return u
 }

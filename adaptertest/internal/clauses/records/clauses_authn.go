@@ -13,7 +13,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// What the clauses of the group require.
 var (
 	authenticatorMethods = []string{"CreateUser", "CreateAuthenticator"}
 	counterMethods       = []string{"CreateUser", "CreateAuthenticator", "UpdateAuthenticatorCounter"}
@@ -22,10 +21,7 @@ var (
 var authnClauses = []kit.Check{
 	{ID: "AUTHN-01", Words: "create-returns-and-get-yields-the-record", Requires: authenticatorMethods, Test: func(c *kit.Context) {
 		for _, transports := range []*string{new("usb,ble,ñfc"), nil} {
-			a := c.NewAuthenticator(c.User().ID)
-			a.Transports = transports
-			c.Same("CreateAuthenticator", c.CreateAuthenticator(a), &a)
-			c.Same("GetAuthenticator", c.GetAuthenticator(a.CredentialID), &a)
+			asCreated(c, c.User().ID, func(w *adapter.Authenticator) { w.Transports = transports })
 		}
 	}},
 	{ID: "AUTHN-02", Words: "unknown-credential-is-absent", Requires: []string{"CreateUser", "CreateAuthenticator", "GetAuthenticator"}, Test: func(c *kit.Context) {
@@ -44,10 +40,8 @@ var authnClauses = []kit.Check{
 			x.CredentialID, x.Counter = w.CredentialID, 0
 			kit.IsRefused(c, "CreateAuthenticator with a credential in use, for "+what, kit.CreateAuthenticator(x))
 			c.Same("GetAuthenticator of the credential offered for "+what, c.GetAuthenticator(w.CredentialID), &w)
-			if c.Works("ListAuthenticatorsByUserID") {
-				c.SameAuthenticators("the list of its user", c.ListAuthenticators(a.ID), []adapter.Authenticator{w})
-				c.SameAuthenticators("the list of the other user", c.ListAuthenticators(b.ID), nil)
-			}
+			kit.Sees(c, "the list of its user", kit.ListAuthenticatorsByUserID(a.ID), []adapter.Authenticator{w})
+			kit.Sees(c, "the list of the other user", kit.ListAuthenticatorsByUserID(b.ID), []adapter.Authenticator{})
 		}
 		if c.Works("DeleteUser") {
 			c.DeleteUser(b.ID)
@@ -68,14 +62,12 @@ var authnClauses = []kit.Check{
 				want, connections = append(want, a), append(connections, a.ProviderAccountID)
 			}
 			surround(c, u.ID, kit.AuthenticatorRecord, connections...)
-			c.SameAuthenticators(fmt.Sprintf("the list of a user with %d", n), c.ListAuthenticators(u.ID), want)
+			c.Same(fmt.Sprintf("the list of a user with %d", n), c.ListAuthenticators(u.ID), want)
 		}
-		u := c.User()
-		want := joinedAuthenticators(c, u.ID)
-		c.SameAuthenticators("the list of a user whose credentials have separators in their ids", c.ListAuthenticators(u.ID), want)
-		back := userWith(c, 0, 0, 3)
-		cameBack(c, back)
-		c.SameAuthenticators("the list after authenticators had gone and come back", c.ListAuthenticators(back.User.ID), back.Authenticators)
+		apart := joined(c, kit.AuthenticatorRecord, c.User())
+		c.Same("the list of a user whose credentials have separators in their ids", c.ListAuthenticators(apart.User.ID), apart.Authenticators)
+		back := cameBack(c, userWith(c, 0, 0, 3))
+		c.Same("the list after authenticators had gone and come back", c.ListAuthenticators(back.User.ID), back.Authenticators)
 		listWhileOthersChange(c, kit.AuthenticatorRecord, kit.ListAuthenticatorsByUserID)
 	}},
 	{ID: "AUTHN-05", Words: "list-holds-nobody-elses", Requires: authenticatorMethods, Test: func(c *kit.Context) {
@@ -87,7 +79,7 @@ var authnClauses = []kit.Check{
 			}
 		}
 		for _, u := range users {
-			c.SameAuthenticators("the list of one of two users", c.ListAuthenticators(u.ID), want[u.ID])
+			c.Same("the list of one of two users", c.ListAuthenticators(u.ID), want[u.ID])
 		}
 	}},
 	{ID: "AUTHN-06", Words: "unknown-user-has-an-empty-list", Requires: []string{"CreateUser", "CreateAuthenticator", "ListAuthenticatorsByUserID"}, Test: func(c *kit.Context) {
@@ -108,9 +100,7 @@ var authnClauses = []kit.Check{
 		}
 	}},
 	{ID: "AUTHN-08", Words: "counter-update-stores-the-value", Requires: counterMethods, Test: func(c *kit.Context) {
-		a := c.NewAuthenticator(c.User().ID)
-		a.Counter = 3
-		c.CreateAuthenticator(a)
+		a := registeredAs(c, c.User().ID, func(w *adapter.Authenticator) { w.Counter = 3 })
 		for _, counter := range []int64{7, 100} {
 			a.Counter = counter
 			got := c.UpdateCounter(a.CredentialID, counter)
@@ -128,8 +118,8 @@ var authnClauses = []kit.Check{
 			want[0].Counter = counter
 			shownAsBefore(c, "UpdateAuthenticatorCounter", c.UpdateCounter(want[0].CredentialID, counter), shown)
 			shownAsBefore(c, "GetAuthenticator after a counter update", c.GetAuthenticator(want[0].CredentialID), shown)
-			c.SameAuthenticators(fmt.Sprintf("the list after the oldest one's counter was set to %d", counter), c.ListAuthenticators(u.ID), want)
-			c.SameAuthenticators("the list of another user", c.ListAuthenticators(v.ID), []adapter.Authenticator{other})
+			c.Same(fmt.Sprintf("the list after the oldest one's counter was set to %d", counter), c.ListAuthenticators(u.ID), want)
+			c.Same("the list of another user", c.ListAuthenticators(v.ID), []adapter.Authenticator{other})
 			for _, w := range append(want, other) {
 				c.Same("GetAuthenticator", c.GetAuthenticator(w.CredentialID), &w)
 			}
@@ -141,10 +131,8 @@ var authnClauses = []kit.Check{
 		unknown := c.Unique("credential")
 		kit.IsRefused(c, "UpdateAuthenticatorCounter of an unknown credential", kit.UpdateAuthenticatorCounter(unknown, 9))
 		c.Absent("GetAuthenticator afterwards", c.GetAuthenticator(unknown), nil)
-		if c.Works("ListAuthenticatorsByUserID") {
-			c.SameAuthenticators("the list of a user", c.ListAuthenticators(u.ID), []adapter.Authenticator{a})
-			c.SameAuthenticators("the list of no user", c.ListAuthenticators(""), nil)
-		}
+		kit.Sees(c, "the list of a user", kit.ListAuthenticatorsByUserID(u.ID), []adapter.Authenticator{a})
+		kit.Sees(c, "the list of no user", kit.ListAuthenticatorsByUserID(""), []adapter.Authenticator{})
 	}},
 	{ID: "AUTHN-11", Words: "counters-of-32-bits-come-back", Requires: counterMethods, Test: func(c *kit.Context) {
 		counters(c, 0, 1, 1<<31-1, 1<<31, 1<<32-1)
@@ -153,9 +141,7 @@ var authnClauses = []kit.Check{
 		counters(c, 1<<32, 1<<32+1, 1<<53-1)
 	}},
 	{ID: "AUTHN-13", Words: "counter-can-stay-and-become-zero", Requires: counterMethods, Test: func(c *kit.Context) {
-		a := c.NewAuthenticator(c.User().ID)
-		a.Counter = 5
-		c.CreateAuthenticator(a)
+		a := registeredAs(c, c.User().ID, func(w *adapter.Authenticator) { w.Counter = 5 })
 		for _, counter := range []int64{5, 5, 0, 0} {
 			a.Counter = counter
 			what := fmt.Sprintf("the counter set to %d", counter)
@@ -169,9 +155,7 @@ var authnClauses = []kit.Check{
 		}
 	}},
 	{ID: "AUTHN-14", Words: "lower-counter-may-be-refused", Requires: counterMethods, Test: func(c *kit.Context) {
-		a := c.NewAuthenticator(c.User().ID)
-		a.Counter = 100
-		c.CreateAuthenticator(a)
+		a := registeredAs(c, c.User().ID, func(w *adapter.Authenticator) { w.Counter = 100 })
 		if _, err := c.Adapter.UpdateAuthenticatorCounter(c.Ctx, a.CredentialID, 50); err != nil {
 			c.Notef("a lower counter is refused: %v", err)
 		} else {
@@ -186,36 +170,23 @@ var authnClauses = []kit.Check{
 			keys = append(keys, kit.MissedKey{Value: id, Near: kit.NearMisses})
 		}
 		for _, key := range keys {
-			id := key.Value
-			a, b := c.User(), c.User()
-			w := c.NewAuthenticator(a.ID)
-			w.CredentialID = id
-			c.CreateAuthenticator(w)
+			a, b, id := c.User(), c.User(), key.Value
+			w := registeredAs(c, a.ID, func(w *adapter.Authenticator) { w.CredentialID = id })
 			misses := key.Near(id)
 			for _, m := range misses {
-				got, err := c.Adapter.GetAuthenticator(c.Ctx, m.Value)
-				missed(c, "GetAuthenticator", m, got, err)
-				if c.Works("UpdateAuthenticatorCounter") {
-					kit.IsRefused(c, "UpdateAuthenticatorCounter of the credential with "+m.Name, kit.UpdateAuthenticatorCounter(m.Value, 99))
+				missedBy(c, kit.GetAuthenticator(m.Value), m)
+				if update := kit.UpdateAuthenticatorCounter(m.Value, 99); c.Works(update.Method) {
+					kit.IsRefused(c, "UpdateAuthenticatorCounter of the credential with "+m.Name, update)
 				}
 			}
 			c.Same("GetAuthenticator after calls with near misses", c.GetAuthenticator(id), &w)
-			var others []adapter.Authenticator
-			for _, m := range misses {
-				x := c.NewAuthenticator(b.ID)
-				x.CredentialID = m.Value
-				if _, err := c.Adapter.CreateAuthenticator(c.Ctx, x); stored(c, "CreateAuthenticator", m, err) {
-					others = append(others, x)
-				}
-			}
+			others := withKeys(c, kit.AuthenticatorRecord, b, misses).Authenticators
 			for _, x := range others {
 				c.Same("GetAuthenticator of a near miss", c.GetAuthenticator(x.CredentialID), &x)
 			}
 			c.Same("GetAuthenticator beside near misses", c.GetAuthenticator(id), &w)
-			if c.Works("ListAuthenticatorsByUserID") {
-				c.SameAuthenticators("the list of the first user", c.ListAuthenticators(a.ID), []adapter.Authenticator{w})
-				c.SameAuthenticators("the list of the user with the near misses", c.ListAuthenticators(b.ID), others)
-			}
+			kit.Sees(c, "the list of the first user", kit.ListAuthenticatorsByUserID(a.ID), []adapter.Authenticator{w})
+			kit.Sees(c, "the list of the user with the near misses", kit.ListAuthenticatorsByUserID(b.ID), others)
 		}
 	}},
 	{ID: "AUTHN-16", Words: "long-credential-ids-stay-whole-and-distinct", Requires: authenticatorMethods, Test: func(c *kit.Context) {
@@ -243,9 +214,7 @@ var authnClauses = []kit.Check{
 	{ID: "AUTHN-17", Words: "long-public-keys-are-stored", Requires: authenticatorMethods, Test: func(c *kit.Context) {
 		u := c.User()
 		for _, size := range []int{378, 2048, 8192} {
-			a := c.NewAuthenticator(u.ID)
-			a.CredentialPublicKey = longID(c, size)
-			c.CreateAuthenticator(a)
+			a := registeredAs(c, u.ID, func(w *adapter.Authenticator) { w.CredentialPublicKey = longID(c, size) })
 			c.Same(fmt.Sprintf("GetAuthenticator with a public key of %d characters", size), c.GetAuthenticator(a.CredentialID), &a)
 		}
 	}},
@@ -253,10 +222,7 @@ var authnClauses = []kit.Check{
 		u := c.User()
 		var want []adapter.Authenticator
 		for _, backedUp := range []bool{true, false} {
-			a := c.NewAuthenticator(u.ID)
-			a.CredentialBackedUp = backedUp
-			c.Same("CreateAuthenticator", c.CreateAuthenticator(a), &a)
-			c.Same("GetAuthenticator", c.GetAuthenticator(a.CredentialID), &a)
+			a := asCreated(c, u.ID, func(w *adapter.Authenticator) { w.CredentialBackedUp = backedUp })
 			if c.Works("UpdateAuthenticatorCounter") {
 				a.Counter++
 				c.Same("UpdateAuthenticatorCounter", c.UpdateCounter(a.CredentialID, a.Counter), &a)
@@ -269,25 +235,19 @@ var authnClauses = []kit.Check{
 		u := c.User()
 		var want []adapter.Authenticator
 		for _, transports := range []*string{nil, new(""), new("usb,ble,nfc")} {
-			a := c.NewAuthenticator(u.ID)
-			a.Transports = transports
-			c.Same("CreateAuthenticator", c.CreateAuthenticator(a), &a)
-			c.Same("GetAuthenticator", c.GetAuthenticator(a.CredentialID), &a)
-			want = append(want, a)
+			want = append(want, asCreated(c, u.ID, func(w *adapter.Authenticator) { w.Transports = transports }))
 		}
 		kit.Sees(c, "the list", kit.ListAuthenticatorsByUserID(u.ID), want)
 	}},
 	{ID: "AUTHN-20", Words: "create-for-an-unknown-user-fails", Requires: []string{"CreateAuthenticator"}, Test: func(c *kit.Context) {
 		for _, owner := range unknownOwners(c) {
 			a := c.NewAuthenticator(owner.ID)
-			got, err := c.Adapter.CreateAuthenticator(c.Ctx, a)
-			c.Fails("CreateAuthenticator for "+owner.what, got, err)
-			if err != nil && c.Works("GetAuthenticator") {
-				c.Absent("GetAuthenticator after a refused creation for "+owner.what, c.GetAuthenticator(a.CredentialID), nil)
+			if kit.IsRefused(c, "CreateAuthenticator for "+owner.what, kit.CreateAuthenticator(a)) {
+				kit.Sees(c, "GetAuthenticator after a refused creation for "+owner.what, kit.GetAuthenticator(a.CredentialID), nil)
 			}
 			if owner.mayCome && c.Works("ListAuthenticatorsByUserID") {
-				createUserWithID(c, owner.ID)
-				c.SameAuthenticators("the list once there is a user with the id", c.ListAuthenticators(owner.ID), nil)
+				c.CreateUser(kit.UserNamed(c, owner.ID))
+				c.Same("the list once there is a user with the id", c.ListAuthenticators(owner.ID), []adapter.Authenticator(nil))
 			}
 		}
 	}},
@@ -296,7 +256,7 @@ var authnClauses = []kit.Check{
 		want := []adapter.Authenticator{c.Authenticator(u.ID), c.Authenticator(u.ID), c.Authenticator(u.ID)}
 		control := kit.Faults(c)
 		before := control.Steps()
-		c.SameAuthenticators("the list", c.ListAuthenticators(u.ID), want)
+		c.Same("the list", c.ListAuthenticators(u.ID), want)
 		steps := int(control.Steps() - before)
 		var injected int
 		for _, kind := range []fault.Kind{fault.FailRequest, fault.Cut, fault.LoseReply, fault.CutReply, fault.Down} {
@@ -310,7 +270,7 @@ var authnClauses = []kit.Check{
 				list, err := c.Adapter.ListAuthenticatorsByUserID(c.Ctx, u.ID)
 				control.Heal()
 				if err == nil { // a list that the adapter read again must be complete
-					c.SameAuthenticators(fmt.Sprintf("the list that was returned without an error, with fault %d at step %d of %d", kind, step, steps), list, want)
+					c.Same(fmt.Sprintf("the list that was returned without an error, with fault %d at step %d of %d", kind, step, steps), list, want)
 				}
 			}
 		}
@@ -321,29 +281,32 @@ var authnClauses = []kit.Check{
 	{ID: "AUTHN-22", Words: "device-type-and-account-come-back", Requires: authenticatorMethods, Test: func(c *kit.Context) {
 		u := c.User()
 		for _, device := range []string{"singleDevice", "multiDevice"} {
-			a := c.NewAuthenticator(u.ID)
-			a.CredentialDeviceType = device
-			c.Same("CreateAuthenticator", c.CreateAuthenticator(a), &a)
-			got := c.GetAuthenticator(a.CredentialID)
-			c.Same("GetAuthenticator", got, &a)
-			if !c.Stores(kit.AccountRecord) || got == nil {
+			a := asCreated(c, u.ID, func(w *adapter.Authenticator) { w.CredentialDeviceType = device })
+			if !c.Stores(kit.AccountRecord) {
 				continue
 			}
-			x := accountWith(c, u.ID, adapter.AccountKey{Provider: c.Unique("passkey"), ProviderAccountID: a.ProviderAccountID})
-			x.Type = adapter.AccountWebAuthn
+			x := connectedTo(c, a)
+			x.Provider = c.Unique("passkey")
 			c.LinkAccount(x)
-			c.Same("GetAccount of the authenticator's account", c.GetAccount(adapter.AccountKey{Provider: x.Provider, ProviderAccountID: got.ProviderAccountID}), &x)
+			c.Same("GetAccount of the authenticator's account", c.GetAccount(x.Key()), &x)
 		}
 	}},
+}
+
+// asCreated creates an authenticator of the user with what change gives it, and compares what is returned and stored.
+func asCreated(c *kit.Context, userID string, change func(*adapter.Authenticator)) adapter.Authenticator {
+	w := c.NewAuthenticator(userID)
+	change(&w)
+	c.Same("CreateAuthenticator", c.CreateAuthenticator(w), &w)
+	c.Same("GetAuthenticator", c.GetAuthenticator(w.CredentialID), &w)
+	return w
 }
 
 // counters creates an authenticator with each counter, and updates one to each
 // in turn. The counters ascend: a lower one may be refused [AUTHN-14].
 func counters(c *kit.Context, counters ...int64) {
 	u := c.User()
-	updated := c.NewAuthenticator(u.ID)
-	updated.Counter = counters[0]
-	c.CreateAuthenticator(updated)
+	updated := registeredAs(c, u.ID, func(w *adapter.Authenticator) { w.Counter = counters[0] })
 	for _, counter := range counters {
 		a := c.NewAuthenticator(u.ID)
 		a.Counter = counter
@@ -372,10 +335,7 @@ func base64IDs(c *kit.Context) []string {
 		sum := sha256.Sum256([]byte(c.Unique("credential")))
 		return append([]byte{0xfb, 0xef, 0xff, 0xff, 0xfb, 0xfe}, sum[:]...) // ++//+/4... and two letters of padding less one
 	}
-	return []string{
-		base64.StdEncoding.EncodeToString(bytes()),
-		base64.RawURLEncoding.EncodeToString(bytes()),
-	}
+	return []string{base64.StdEncoding.EncodeToString(bytes()), base64.RawURLEncoding.EncodeToString(bytes())}
 }
 
 // longID returns a unique text of base64 letters of the length.

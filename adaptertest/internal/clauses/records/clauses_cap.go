@@ -36,14 +36,8 @@ var capClauses = []kit.Check{
 	}},
 	{ID: "CAP-02", Words: "methods-come-in-whole-groups", Test: func(c *kit.Context) {
 		for _, g := range methodGroups {
-			var has, lacks []string
-			for _, m := range g.methods {
-				if c.Lacks(m) {
-					lacks = append(lacks, m)
-				} else {
-					has = append(has, m)
-				}
-			}
+			has := slices.DeleteFunc(slices.Clone(g.methods), c.Lacks)
+			lacks := kit.Keep(g.methods, c.Lacks)
 			if len(lacks) > 0 && slices.ContainsFunc(has, func(m string) bool { return m != g.shared }) {
 				c.Errorf("of the methods for %s the adapter has %s, and lacks %s", g.name, strings.Join(has, ", "), strings.Join(lacks, ", "))
 			}
@@ -79,15 +73,9 @@ var capClauses = []kit.Check{
 		for range max(2, c.Rounds(4)) {
 			fresh := c.Harness().New(c.TB)
 			calls := calls(c, fresh)
-			var methods []string
-			for _, m := range []string{"CreateUser", "GetUser", "CreateVerificationToken", "GetSessionAndUser", "GetAccount", "ListAuthenticatorsByUserID"} {
-				if !c.Lacks(m) {
-					methods = append(methods, m)
-				}
-			}
-			if len(methods) == 0 {
-				c.NotApplicable("the adapter has no method that works on its own")
-			}
+			methods := kit.Applicable(c, []string{
+				"CreateUser", "GetUser", "CreateVerificationToken", "GetSessionAndUser", "GetAccount", "ListAuthenticatorsByUserID",
+			}, func(m string) bool { return !c.Lacks(m) }, "the adapter has no method that works on its own")
 			c.Parallel(goroutines, func(i int) {
 				method := methods[i%len(methods)]
 				if _, err := withoutPanic(c, method, calls[method]); err != nil {
@@ -98,8 +86,7 @@ var capClauses = []kit.Check{
 	}},
 }
 
-// methodGroups has the methods that belong together. DeleteUser may be
-// missing in each group.
+// methodGroups has the methods that belong together. DeleteUser may be missing in each group.
 var methodGroups = []struct {
 	name    string
 	methods []string

@@ -8,10 +8,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// What the clauses of the group require.
-var (
-	deletionMethods = []string{"CreateUser", "DeleteUser"}
-)
+var deletionMethods = []string{"CreateUser", "DeleteUser"}
 
 var cascClauses = []kit.Check{
 	{ID: "CASC-01", Words: "deleted-user-is-absent", Requires: deletionMethods, Test: func(c *kit.Context) {
@@ -29,11 +26,8 @@ var cascClauses = []kit.Check{
 			giveOwner(c, renewed.Sessions...)
 			deletedForGood(c, renewed)
 		}
-		back := userWith(c, 0, 3, 0)
-		cameBack(c, back)
-		deletedForGood(c, back)
-		u := c.User()
-		deletedAtOnce(c, &kit.Records{Draft: kit.Draft{User: *u}, Sessions: joinedSessions(c, u.ID)})
+		deletedForGood(c, cameBack(c, userWith(c, 0, 3, 0)))
+		deletedAtOnce(c, joined(c, kit.SessionRecord, c.User()))
 		for _, b := range outgrown(c) {
 			deletedForGood(c, b)
 		}
@@ -41,20 +35,14 @@ var cascClauses = []kit.Check{
 	{ID: "CASC-03", Words: "deleted-users-accounts-are-absent", Requires: []string{"CreateUser", "DeleteUser", "LinkAccount"}, Test: func(c *kit.Context) {
 		deletedForGood(c, userWith(c, 3, 0, 0))
 		deletedForGood(c, userWith(c, 3, 1, 1))
-		back := userWith(c, 3, 0, 0)
-		cameBack(c, back)
-		deletedForGood(c, back)
-		u := c.User()
-		deletedAtOnce(c, &kit.Records{Draft: kit.Draft{User: *u}, Accounts: joinedAccounts(c, u.ID)})
+		deletedForGood(c, cameBack(c, userWith(c, 3, 0, 0)))
+		deletedAtOnce(c, joined(c, kit.AccountRecord, c.User()))
 	}},
 	{ID: "CASC-04", Words: "deleted-users-authenticators-are-absent", Requires: []string{"CreateUser", "DeleteUser", "CreateAuthenticator"}, Test: func(c *kit.Context) {
 		deletedForGood(c, userWith(c, 0, 0, 3))
 		deletedForGood(c, userWith(c, 1, 1, 3))
-		back := userWith(c, 0, 0, 3)
-		cameBack(c, back)
-		deletedForGood(c, back)
-		u := c.User()
-		deletedAtOnce(c, &kit.Records{Draft: kit.Draft{User: *u}, Authenticators: joinedAuthenticators(c, u.ID)})
+		deletedForGood(c, cameBack(c, userWith(c, 0, 0, 3)))
+		deletedAtOnce(c, joined(c, kit.AuthenticatorRecord, c.User()))
 	}},
 	{ID: "CASC-05", Words: "other-users-keep-everything", Requires: deletionMethods, Test: func(c *kit.Context) {
 		before, victim := everything(c), userWith(c, 2, 2, 2)
@@ -73,11 +61,7 @@ var cascClauses = []kit.Check{
 			}
 		}
 		for _, t := range pending {
-			got := c.UseToken(t.Key())
-			if got != nil {
-				got.Identifier = kit.AddressAs(c, got.Identifier, t.Identifier)
-			}
-			c.Same("a pending token of an identifier that resembles the deleted user's address", got, &t)
+			kit.UsedAsSpelled(c, "a pending token of an identifier that resembles the deleted user's address", t)
 		}
 	}},
 	{ID: "CASC-06", Words: "deleting-an-unknown-user-is-no-error", Requires: deletionMethods, Test: func(c *kit.Context) {
@@ -146,9 +130,8 @@ var cascClauses = []kit.Check{
 	{ID: "CASC-12", Words: "what-changed-hands-survives", Requires: []string{"CreateUser", "DeleteUser"}, Test: whatChangedHandsSurvives},
 }
 
-// tokensBeside creates tokens of identifiers that resemble an address and are not
-// equal to it. Whether a token of the address itself ends with its user is the
-// adapter's choice: it needs no user [VTOK-16], and none of another is lost.
+// tokensBeside creates tokens of identifiers that resemble an address and are not equal to it. Whether a token of the
+// address itself ends with its user is the adapter's choice: it needs no user [VTOK-16], and none of another is lost.
 func tokensBeside(c *kit.Context, address string) (all []adapter.VerificationToken) {
 	if !c.Stores(kit.VerificationTokenRecord) {
 		return nil
@@ -157,8 +140,7 @@ func tokensBeside(c *kit.Context, address string) (all []adapter.VerificationTok
 		if kit.AddressAs(c, identifier, address) == address {
 			continue
 		}
-		t := kit.TokenOf(c, identifier, c.Instant(time.Hour))
-		all = append(all, t)
+		all = append(all, kit.TokenOf(c, identifier, c.Instant(time.Hour)))
 	}
 	return all
 }
@@ -167,38 +149,28 @@ func tokensBeside(c *kit.Context, address string) (all []adapter.VerificationTok
 // have the ProviderAccountIDs of the given user's ones.
 func withIDsOf(c *kit.Context, b *kit.Records) *kit.Records {
 	x := userWith(c, 0, 0, 0)
-	var ids []string
-	for _, a := range b.Accounts {
-		ids = append(ids, a.ProviderAccountID)
-	}
-	for _, a := range b.Authenticators {
-		ids = append(ids, a.ProviderAccountID)
-	}
-	for _, id := range ids {
-		if c.Stores(kit.AccountRecord) {
-			a := c.NewAccount(x.User.ID)
-			a.ProviderAccountID = id
-			x.Accounts = append(x.Accounts, c.LinkAccount(a))
-		}
-		if c.Stores(kit.AuthenticatorRecord) {
-			a := c.NewAuthenticator(x.User.ID)
-			a.ProviderAccountID = id
-			c.CreateAuthenticator(a)
-			x.Authenticators = append(x.Authenticators, a)
+	for _, d := range b.Drafts() {
+		id := d.Account.ProviderAccountID + d.Authenticator.ProviderAccountID // the draft has at most one of them
+		for _, kind := range []kit.Kind{kit.AccountRecord, kit.AuthenticatorRecord} {
+			if id != "" && c.Stores(kind) {
+				y := kit.NewDraft(c, kind, x.User.ID)
+				y.Account.ProviderAccountID, y.Authenticator.ProviderAccountID = id, id
+				y.Store(c, c.Adapter)
+				x.Add(y)
+			}
 		}
 	}
 	return x
 }
 
-// deletedForGood deletes the user and reports every record of the user that
-// remains. It looks with the lookups and with the harness. It also looks after a
-// new user has the id, and by writing under the same keys. Each record is read
-// before the deletion, because an adapter may remember what it reads.
+// deletedForGood deletes the user and reports every record of the user that remains. It looks with the lookups
+// and with the harness. It also looks after a new user has the id, and by writing under the same keys. Each
+// record is read before the deletion, because an adapter may remember what it reads.
 func deletedForGood(c *kit.Context, b *kit.Records) {
 	unchanged(c, "before the user's deletion", c.Adapter, b)
 	deletedAtOnce(c, b)
 	if !c.Harness().Declarations.AssignsIDs {
-		again := createUserWithID(c, b.User.ID)
+		again := c.CreateUser(kit.UserNamed(c, b.User.ID))
 		inheritsNothing(c, "a user with the deleted one's id", again, b)
 		c.DeleteUser(again.ID)
 	}
@@ -225,15 +197,12 @@ func deletedForGood(c *kit.Context, b *kit.Records) {
 		if c.Works("UpdateAuthenticatorCounter") {
 			kit.IsRefused(c, "UpdateAuthenticatorCounter of a deleted user's authenticator", kit.UpdateAuthenticatorCounter(w.CredentialID, 99))
 		}
-		x := c.NewAuthenticator(other.ID)
-		x.CredentialID = w.CredentialID
-		c.CreateAuthenticator(x)
+		x := registeredAs(c, other.ID, func(x *adapter.Authenticator) { x.CredentialID = w.CredentialID })
 		c.Same("GetAuthenticator of a credential that a deleted user had", c.GetAuthenticator(w.CredentialID), &x)
 	}
 }
 
-// deletedAtOnce deletes the user and reports whatever the lookups and the harness
-// find of theirs.
+// deletedAtOnce deletes the user and reports whatever the lookups and the harness find of theirs.
 func deletedAtOnce(c *kit.Context, b *kit.Records) {
 	c.DeleteUser(b.User.ID)
 	absentRecords(c, "of a deleted user", b)
@@ -258,16 +227,15 @@ func absentRecords(c *kit.Context, whose string, b *kit.Records) {
 		absent("authenticator", i, kit.GetAuthenticator(w.CredentialID))
 	}
 	if len(b.Authenticators) > 0 && c.Works("ListAuthenticatorsByUserID") {
-		c.SameAuthenticators("the list "+whose, c.ListAuthenticators(b.User.ID), nil)
+		c.Same("the list "+whose, c.ListAuthenticators(b.User.ID), []adapter.Authenticator(nil))
 	}
 }
 
-// inheritsNothing reports each record of a deleted user that another user has
-// now.
+// inheritsNothing reports each record of a deleted user that another user has now.
 func inheritsNothing(c *kit.Context, who string, heir *adapter.User, old *kit.Records) {
 	absentRecords(c, "of the one before "+who, old)
 	if c.Works("CreateAuthenticator") && c.Works("ListAuthenticatorsByUserID") {
-		c.SameAuthenticators("the list of "+who, c.ListAuthenticators(heir.ID), nil)
+		c.Same("the list of "+who, c.ListAuthenticators(heir.ID), []adapter.Authenticator(nil))
 	}
 }
 
@@ -290,41 +258,34 @@ func cascadeSeesThroughLifetimes(c *kit.Context) {
 	lives := [][]time.Duration{
 		{24 * time.Hour, 400 * 24 * time.Hour, soon}, {soon, 24 * time.Hour, soon}, {-time.Hour, 24 * time.Hour, -time.Hour}, {24 * time.Hour, soon, 2 * time.Hour, soon},
 	}
-	type person struct {
-		id  string
-		all []adapter.Session
-	}
-	var people []person
+	in := func(life time.Duration) time.Time { return c.Now().Add(life).UTC().Truncate(time.Millisecond) }
+	var people []*kit.Records
 	for i, order := range lives {
-		p := person{id: c.CreateUser(kit.UserWithID(c)).ID}
-		for _, life := range order {
-			if !c.Works("CreateSession") {
-				break
-			}
-			s := kit.SessionUntil(c, p.id, c.Now().Add(life).UTC().Truncate(time.Millisecond))
-			p.all = append(p.all, s)
+		p := kit.RecordsOf(c.CreateUser(kit.UserWithID(c)))
+		for j := 0; j < len(order) && c.Works("CreateSession"); j++ {
+			p.Sessions = append(p.Sessions, kit.SessionUntil(c, p.User.ID, in(order[j])))
 		}
-		if i%2 == 1 && len(p.all) > 0 && c.Works("UpdateSession") { // the last write is an extension
-			c.UpdateSession(adapter.SessionUpdate{SessionToken: p.all[0].SessionToken, Expires: adapter.To(c.Now().Add(soon).UTC().Truncate(time.Millisecond))})
+		if i%2 == 1 && len(p.Sessions) > 0 && c.Works("UpdateSession") { // the last write is an extension
+			c.UpdateSession(adapter.SessionUpdate{SessionToken: p.Sessions[0].SessionToken, Expires: adapter.To(in(soon))})
 		}
 		people = append(people, p)
 	}
 	kit.Wait(c, soon+100*time.Millisecond+c.Harness().Precision())
 	for _, p := range people {
-		look := kit.Keys{Users: []string{p.id}}
-		for _, s := range p.all {
+		look := kit.Keys{Users: []string{p.User.ID}}
+		for _, s := range p.Sessions {
 			look.Sessions = append(look.Sessions, s.SessionToken)
 		}
-		c.DeleteUser(p.id)
+		c.DeleteUser(p.User.ID)
 		if err := kit.NothingOf(c, look); err != nil {
 			c.Errorf("after DeleteUser: %v", err)
 		}
-		for _, s := range p.all {
+		for _, s := range p.Sessions {
 			if s.Expires.After(c.Now()) {
 				kit.ReallyGone(c, "DeleteUser", kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
 			}
 		}
-		if err := kit.Inherited(c, p.id, look); err != nil {
+		if err := kit.Inherited(c, p.User.ID, look); err != nil {
 			c.Errorf("after DeleteUser: %v", err)
 		}
 	}
@@ -334,9 +295,6 @@ func cascadeSeesThroughLifetimes(c *kit.Context) {
 // not name a key that now belongs to another user.
 func whatChangedHandsSurvives(c *kit.Context) {
 	former, owner := c.User(), c.User()
-	holds := func(what string, s adapter.Session) {
-		c.Same(what, c.GetSession(s.SessionToken), &adapter.SessionAndUser{Session: s, User: *owner})
-	}
 	var look []func()
 	if c.Works("UnlinkAccount") && c.Works("GetUserByAccount") {
 		first := c.Account(former.ID)
@@ -350,22 +308,20 @@ func whatChangedHandsSurvives(c *kit.Context) {
 		s := c.NewSession(owner.ID)
 		s.SessionToken = first.SessionToken
 		c.CreateSession(s)
-		look = append(look, func() { holds("a session whose token a deleted user had before", s) })
+		look = append(look, func() { resolves(c, "a session whose token a deleted user had before", s, owner) })
 	}
 	if c.Works("UpdateSession") && c.Works("GetSessionAndUser") {
 		s := c.Session(former.ID)
 		moved, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, UserID: adapter.To(owner.ID)})
 		if err == nil && moved != nil { // an adapter may refuse a change of the owner
 			s.UserID = owner.ID
-			look = append(look, func() { holds("a session that a deleted user had before", s) })
+			look = append(look, func() { resolves(c, "a session that a deleted user had before", s, owner) })
 		}
 	}
 	if c.Works("DeleteAuthenticator") && c.Works("GetAuthenticator") {
 		first := c.Authenticator(former.ID)
 		kit.Of[*adapter.Authenticator](c, kit.DeleteAuthenticator(former.ID, first.CredentialID, false))
-		w := c.NewAuthenticator(owner.ID)
-		w.CredentialID = first.CredentialID
-		c.CreateAuthenticator(w)
+		w := registeredAs(c, owner.ID, func(w *adapter.Authenticator) { w.CredentialID = first.CredentialID })
 		look = append(look, func() {
 			c.Same("GetAuthenticator of a credential that a deleted user had before", c.GetAuthenticator(w.CredentialID), &w)
 		})
@@ -389,8 +345,7 @@ func whatChangedHandsSurvives(c *kit.Context) {
 	}
 }
 
-// resemblingUsers creates users whose IDs are near misses of the ID, each with one record of
-// each kind.
+// resemblingUsers creates users whose IDs are near misses of the ID, each with one record of each kind.
 func resemblingUsers(c *kit.Context, id string) (all []*kit.Records) {
 	for m := range kit.Some(&c.Budget, kit.NearMisses(id)) {
 		u := userNamed(c, m.Value)

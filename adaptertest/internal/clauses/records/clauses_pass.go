@@ -1,9 +1,9 @@
 package records
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -51,8 +51,7 @@ var passClauses = []kit.Check{
 		if named := userNamed(c, nearMissKey(c, "user")); named != nil {
 			passwordOf(c, named.ID)
 			for _, m := range kit.NearMisses(named.ID) {
-				got, err := kit.GetPassword(m.Value).Do(c.Ctx, c.Adapter)
-				missed(c, "GetPassword", m, got, err)
+				missedBy(c, kit.GetPassword(m.Value), m)
 			}
 		}
 		c.Same("the password after lookups of others", passwordNow(c, p.UserID), &p)
@@ -63,13 +62,10 @@ var passClauses = []kit.Check{
 	{ID: "PASS-03", Words: "password-needs-its-user", Requires: passwordMethods, Test: func(c *kit.Context) {
 		for _, owner := range unknownOwners(c) {
 			what := "SetPassword of " + owner.what
-			got, err := kit.SetPassword(kit.NewPassword(c, owner.ID)).Do(c.Ctx, c.Adapter)
-			if c.Fails(what, got, err) && !errors.Is(err, adapter.ErrNotFound) {
-				c.Errorf("%s: the error does not match ErrNotFound: %v", what, err)
-			}
+			failsAs(c, what, kit.SetPassword(kit.NewPassword(c, owner.ID)), adapter.ErrNotFound)
 			c.Absent("the password after "+what, passwordNow(c, owner.ID), nil)
 			if owner.mayCome {
-				createUserWithID(c, owner.ID)
+				c.CreateUser(kit.UserNamed(c, owner.ID))
 				c.Absent("the password of a user who came after "+what, passwordNow(c, owner.ID), nil)
 			}
 		}
@@ -137,24 +133,25 @@ var passClauses = []kit.Check{
 		if c.Stores(kit.AccountRecord) {
 			c.Account(c.User().ID) // nor is another user's
 		}
-		refusesLast(c, "DeletePassword of the last way in", kit.DeletePassword(p.UserID, true))
+		failsAs(c, "DeletePassword of the last way in", kit.DeletePassword(p.UserID, true), adapter.ErrLastCredential)
 		c.Same("the password that was not deleted", passwordNow(c, p.UserID), &p)
 		if c.Works("LinkAccount") && c.Works("UnlinkAccount") {
 			account := c.Account(p.UserID)
 			c.Same("what DeletePassword beside an account returned", kit.Of[*adapter.Password](c, kit.DeletePassword(p.UserID, true)), &p)
 			setPassword(c, p)
 			c.UnlinkAccount(account.Key())
-			refusesLast(c, "DeletePassword after the account was unlinked", kit.DeletePassword(p.UserID, true))
+			failsAs(c, "DeletePassword after the account was unlinked", kit.DeletePassword(p.UserID, true), adapter.ErrLastCredential)
 		}
 		if !c.Works("CreateAuthenticator") || !c.Works("DeleteAuthenticator") {
 			return
 		}
 		w := c.Authenticator(p.UserID)
 		c.Same("what DeletePassword beside an authenticator returned", kit.Of[*adapter.Password](c, kit.DeletePassword(p.UserID, true)), &p)
-		refusesLast(c, "DeleteAuthenticator after the password", kit.DeleteAuthenticator(p.UserID, w.CredentialID, true))
+		deletion := kit.DeleteAuthenticator(p.UserID, w.CredentialID, true)
+		failsAs(c, "DeleteAuthenticator after the password", deletion, adapter.ErrLastCredential)
 		setPassword(c, p)
-		c.Same("what DeleteAuthenticator beside a password returned", kit.Of[*adapter.Authenticator](c, kit.DeleteAuthenticator(p.UserID, w.CredentialID, true)), &w)
-		refusesLast(c, "DeletePassword after the authenticator", kit.DeletePassword(p.UserID, true))
+		c.Same("what DeleteAuthenticator beside a password returned", kit.Of[*adapter.Authenticator](c, deletion), &w)
+		failsAs(c, "DeletePassword after the authenticator", kit.DeletePassword(p.UserID, true), adapter.ErrLastCredential)
 		race.Run(c, 2, func(_, _ int) race.Case { return arrangeLastWays(c) })
 	}},
 	{ID: "PASS-08", Words: "failed-sign-up-with-a-password-stores-nothing", Requires: passwordMethods, Test: func(c *kit.Context) {
@@ -186,21 +183,19 @@ var passClauses = []kit.Check{
 			entered(c, free) // the failed one has reserved nothing
 		}
 		e := kit.NewEntrant(c)
-		cancelled, cancel := context.WithCancel(c.Ctx)
-		cancel()
-		got, err := e.WithPassword().Do(cancelled, c.Adapter)
-		c.Fails("CreateUserWithPassword with a cancelled context", got, err)
-		leftNothing(c, "CreateUserWithPassword with a cancelled context", e)
+		cancelledSignUp(c, e.WithPassword(), e)
 		entered(c, e)
 	}},
 	{ID: "PASS-09", Words: "user-is-seen-with-the-password", Races: true, Requires: append(passwordMethods, "GetUserByEmail"), Test: func(c *kit.Context) {
 		race.Run(c, 4, func(n, round int) race.Case { return arrangeEntrants(c, n, round) })
-		race.Run(c, 2, func(_, _ int) race.Case { return arrangeEntrantAndLook(c) })
+		race.Run(c, 2, func(_, _ int) race.Case {
+			e := kit.NewEntrant(c)
+			return arrangeSignUpAndLook(e.WithPassword(), e.User.Email, "GetPassword", func(u *adapter.User) kit.Call { return kit.GetPassword(u.ID) })
+		})
 	}},
 	{ID: "PASS-10", Words: "password-ends-with-the-user", Races: true, Requires: append(passwordMethods, "DeleteUser"), Test: func(c *kit.Context) {
 		beside := passwordOf(c, c.User().ID)
-		e := kit.NewEntrant(c)
-		for _, id := range []string{passwordOf(c, c.User().ID).UserID, entered(c, e)} {
+		for _, id := range []string{passwordOf(c, c.User().ID).UserID, entered(c, kit.NewEntrant(c))} {
 			c.DeleteUser(id)
 			c.Absent("the password of a deleted user", passwordNow(c, id), nil)
 			kit.FindsNothing(c, "DeletePassword of a deleted user", kit.DeletePassword(id, false))
@@ -270,28 +265,16 @@ func setPassword(c *kit.Context, p adapter.Password) {
 	c.Same("GetPassword after SetPassword", passwordNow(c, p.UserID), &p)
 }
 
-// entered signs a user up with a password, compares every lookup with the given records, and
-// returns the ID.
+// entered signs a user up with a password, compares every lookup with the given records, and returns the ID.
 func entered(c *kit.Context, e kit.Draft) string {
 	got := kit.MustRecord(c, "CreateUserWithPassword", kit.Of[*adapter.User](c, e.WithPassword()), nil)
-	want, password := e.User, e.Password
-	if want.ID != "" && got.ID != want.ID && !c.Harness().Declarations.AssignsIDs {
-		c.Errorf("CreateUserWithPassword replaced the ID %q by %q, which is not declared", want.ID, got.ID)
-	}
-	want.ID, password.UserID = got.ID, got.ID
-	want.Email = kit.AddressAs(c, want.Email, got.Email)
+	want, password := asSignedUp(c, "CreateUserWithPassword", e.User, got), e.Password
+	password.UserID = got.ID
 	c.Same("what CreateUserWithPassword returned", got, &want)
 	c.Same("GetUser after CreateUserWithPassword", c.GetUser(got.ID), &want)
 	kit.Sees(c, "GetUserByEmail after CreateUserWithPassword", kit.GetUserByEmail(e.User.Email), &want)
 	c.Same("GetPassword after CreateUserWithPassword", passwordNow(c, got.ID), &password)
 	return got.ID
-}
-
-// leftNothing reports the user, or a password of the user, that a failed sign-up has left.
-func leftNothing(c *kit.Context, what string, e kit.Draft) {
-	if err := kit.NothingOf(c, e.Keys()); err != nil {
-		c.Errorf("%s left something behind: %v", what, err)
-	}
 }
 
 // resembling returns passwords whose hash or state a careless comparison takes for that of p.
@@ -302,21 +285,9 @@ func resembling(p adapter.Password) (all []adapter.Password) {
 	for _, m := range kit.NearMisses(p.State) {
 		all = append(all, adapter.Password{UserID: p.UserID, Hash: p.Hash, State: m.Value})
 	}
-	valid := all[:0]
-	for _, x := range append(all, adapter.Password{UserID: p.UserID, Hash: p.Hash}, adapter.Password{UserID: p.UserID, Hash: p.State, State: p.Hash}) {
-		if x.Check() == nil {
-			valid = append(valid, x)
-		}
-	}
+	all = append(all, adapter.Password{UserID: p.UserID, Hash: p.Hash}, adapter.Password{UserID: p.UserID, Hash: p.State, State: p.Hash})
+	valid := slices.DeleteFunc(all, func(x adapter.Password) bool { return x.Check() != nil })
 	return append(valid, adapter.Password{UserID: p.UserID, State: p.State}, adapter.Password{UserID: p.UserID})
-}
-
-// refusesLast reports a breach unless the call fails with ErrLastCredential.
-func refusesLast(c *kit.Context, what string, k kit.Call) {
-	got, err := k.Do(c.Ctx, c.Adapter)
-	if c.Fails(what, got, err) && !errors.Is(err, adapter.ErrLastCredential) {
-		c.Errorf("%s: the error does not match ErrLastCredential: %v", what, err)
-	}
 }
 
 // rawPassword gives the user a password without the observer.
@@ -328,26 +299,20 @@ func rawPassword(c *kit.Context, userID string) adapter.Password {
 
 // passwordIs returns an error unless the user has the password, or with nil none.
 func passwordIs(c *kit.Context, userID string, want *adapter.Password) error {
-	got, err := kit.GetPassword(userID).Do(c.Ctx, c.Raw)
-	if err != nil {
-		return err
-	}
-	d := c.Unlike(got, want)
-	return race.Unless(d == "", "GetPassword: %s", d)
+	return rawIs(c, kit.GetPassword(userID), want)
 }
 
 // arrangeSwaps lets swaps from one password race.
 func arrangeSwaps(c *kit.Context, n int) race.Case {
 	from := rawPassword(c, kit.RawUser(c).ID)
-	k := race.Case{Exact: true}
-	for i := range n {
+	calls := callsOf(n, func(i int) kit.Call {
 		to := kit.NewPassword(c, from.UserID)
 		if i%2 == 1 {
 			to.Hash = from.Hash // only the state differs
 		}
-		k.Calls = append(k.Calls, kit.SwapPassword(from, to))
-	}
-	k.Verify = func(h []race.Operation) error {
+		return kit.SwapPassword(from, to)
+	})
+	return race.Case{Exact: true, Calls: calls, Verify: func(h []race.Operation) error {
 		winners, failures, stored := 0, 0, &from
 		for _, m := range h {
 			switch {
@@ -362,12 +327,10 @@ func arrangeSwaps(c *kit.Context, n int) race.Case {
 			return race.Unless(winners <= 1, "%d swaps from one password got the record", winners)
 		}
 		return race.Problems(race.Unless(winners == 1, "%d swaps from one password got the record, want 1", winners), passwordIs(c, from.UserID, stored))
-	}
-	return k
+	}}
 }
 
-// arrangeSwapAndChange lets a swap race with SetPassword or DeletePassword, which have the
-// last word in either order.
+// arrangeSwapAndChange lets a swap race with SetPassword or DeletePassword, which have the last word in either order.
 func arrangeSwapAndChange(c *kit.Context, round int) race.Case {
 	from := rawPassword(c, kit.RawUser(c).ID)
 	other, want := kit.DeletePassword(from.UserID, false), (*adapter.Password)(nil)
@@ -403,22 +366,21 @@ func arrangeLastWays(c *kit.Context) race.Case {
 	}}
 }
 
-// arrangeEntrants lets sign-ups with one address race, the last of them sometimes without a
-// password.
+// arrangeEntrants lets sign-ups with one address race, the last of them sometimes without a password.
 func arrangeEntrants(c *kit.Context, n, round int) race.Case {
 	var tries []kit.Draft
-	var k race.Case
-	for i := range n {
+	calls := callsOf(n, func(i int) kit.Call {
 		e := kit.NewEntrant(c)
 		if i > 0 {
 			e.User.Email = tries[0].User.Email
 		}
 		tries = append(tries, e)
-		if k.Calls = append(k.Calls, e.WithPassword()); round%4 == 3 && i == n-1 {
-			k.Calls[i] = kit.CreateUser(e.User)
+		if round%4 == 3 && i == n-1 {
+			return kit.CreateUser(e.User)
 		}
-	}
-	k.Verify = func(h []race.Operation) error {
+		return e.WithPassword()
+	})
+	return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 		var problems []error
 		winners := 0
 		for i, m := range h {
@@ -434,40 +396,12 @@ func arrangeEntrants(c *kit.Context, n, round int) race.Case {
 			problems = append(problems, passwordIs(c, id, want))
 		}
 		return race.Problems(append(problems, race.Unless(winners <= 1, "%d sign-ups with one address succeeded", winners))...)
-	}
-	return k
-}
-
-// errWithoutPassword means that a lookup during a sign-up found the user alone.
-var errWithoutPassword = errors.New("the user was seen without the password")
-
-// arrangeEntrantAndLook lets a sign-up race with a lookup of the user, and then of the password.
-func arrangeEntrantAndLook(c *kit.Context) race.Case {
-	e := kit.NewEntrant(c)
-	look := kit.NewCall("GetUserByEmail, then GetPassword", func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
-		u, err := a.GetUserByEmail(ctx, e.User.Email)
-		if err != nil || u == nil {
-			return nil, err
-		}
-		found, err := kit.GetPassword(u.ID).Do(ctx, a)
-		if err == nil && kit.IsNilRecord(found) {
-			err = errWithoutPassword
-		}
-		return u, err
-	}, e.User.Email)
-	return race.Case{Calls: []kit.Call{e.WithPassword(), look}, Verify: func(h []race.Operation) error {
-		if errors.Is(h[1].Err, errWithoutPassword) {
-			return h[1].Err
-		}
-		return nil
 	}}
 }
 
 // bequeathed returns an error if a new user with the ID of a deleted one has a password.
 func bequeathed(c *kit.Context, id string) error {
-	heir := c.NewUser()
-	heir.ID = id
-	u, err := c.Raw.CreateUser(c.Ctx, heir)
+	u, err := c.Raw.CreateUser(c.Ctx, kit.UserNamed(c, id))
 	if err != nil || u == nil || u.ID != id {
 		return nil //nolint:nilerr // the store does not use an ID twice
 	}

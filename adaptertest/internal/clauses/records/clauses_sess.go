@@ -9,7 +9,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// What the clauses of the group require.
 var (
 	sessionMethods       = []string{"CreateUser", "CreateSession"}
 	sessionDeleteMethods = []string{"CreateUser", "CreateSession", "DeleteSession"}
@@ -50,30 +49,17 @@ var sessClauses = []kit.Check{
 			c.CreateSession(s)
 			misses := key.Near(key.Value)
 			for _, m := range misses {
-				got, err := c.Adapter.GetSessionAndUser(c.Ctx, m.Value)
-				missed(c, "GetSessionAndUser", m, got, err)
-				if c.Works("UpdateSession") {
-					got, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: m.Value, Expires: adapter.To(c.Instant(9 * time.Hour))})
-					missed(c, "UpdateSession", m, got, err)
-				}
-				if c.Works("DeleteSession") {
-					got, err := c.Adapter.DeleteSession(c.Ctx, m.Value)
-					missed(c, "DeleteSession", m, got, err)
+				missedBy(c, kit.GetSessionAndUser(m.Value), m)
+				for _, call := range c.Working([]kit.Call{
+					kit.ExtendSession(m.Value, c.Instant(9*time.Hour)),
+					kit.DeleteSession(m.Value),
+				}) {
+					missedBy(c, call, m)
 				}
 				resolves(c, "the session after calls with a token that has "+m.Name, s, a)
 			}
-			other := map[string]adapter.Session{}
-			for _, m := range misses {
-				x := c.NewSession(b.ID)
-				x.SessionToken = m.Value
-				if _, err := c.Adapter.CreateSession(c.Ctx, x); stored(c, "CreateSession", m, err) {
-					other[m.Name] = x
-				}
-			}
-			for _, m := range misses {
-				if x, ok := other[m.Name]; ok {
-					resolves(c, "another session whose token has "+m.Name, x, b)
-				}
+			for _, x := range withKeys(c, kit.SessionRecord, b, misses).Sessions {
+				resolves(c, fmt.Sprintf("another session, whose token is %q", x.SessionToken), x, b)
 			}
 			resolves(c, "the session beside those with near misses", s, a)
 		}
@@ -102,11 +88,8 @@ var sessClauses = []kit.Check{
 			c.DeleteSession(sessions[1].SessionToken)
 		}
 		if c.Works("UpdateSession") {
-			sessions[2].Expires = c.Instant(48 * time.Hour)
-			sessions[3].Expires = c.Instant(10 * time.Minute)
-			for _, s := range sessions[2:4] {
-				c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
-			}
+			kit.Extend(c, &sessions[2], c.Instant(48*time.Hour))
+			kit.Extend(c, &sessions[3], c.Instant(10*time.Minute))
 		}
 		for i, s := range sessions {
 			if i == 1 && deletes {
@@ -122,7 +105,7 @@ var sessClauses = []kit.Check{
 			kit.IsRefused(c, "CreateSession for "+owner.what, kit.CreateSession(s))
 			c.Absent("GetSessionAndUser after a creation for "+owner.what, c.GetSession(s.SessionToken), nil)
 			if owner.mayCome {
-				createUserWithID(c, owner.ID)
+				c.CreateUser(kit.UserNamed(c, owner.ID))
 				c.Absent("GetSessionAndUser once there is a user with the id", c.GetSession(s.SessionToken), nil)
 			}
 		}
@@ -130,10 +113,9 @@ var sessClauses = []kit.Check{
 	{ID: "SESS-08", Words: "update-changes-what-is-supplied", Requires: sessionUpdateMethods, Test: func(c *kit.Context) {
 		a, b := c.User(), c.User()
 		s, other, others := c.Session(a.ID), c.Session(a.ID), c.Session(b.ID)
-		s.Expires = c.Instant(3 * time.Hour)
+		expires := c.Instant(3 * time.Hour)
 		for range 2 { // the second update changes nothing, and must still find the session
-			update := adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)}
-			if got := c.UpdateSession(update); got != nil {
+			if got := kit.Extend(c, &s, expires); got != nil {
 				c.Same("UpdateSession of expires", got, &s)
 			}
 			resolves(c, "the session after an update of expires", s, a)
@@ -208,8 +190,7 @@ var sessClauses = []kit.Check{
 			"expires":     {Expires: adapter.To(c.Instant(2 * time.Hour))},
 		}
 		for _, what := range kit.SortedKeys(updates) {
-			update := updates[what]
-			s := c.Session(u.ID)
+			update, s := updates[what], c.Session(u.ID)
 			resolves(c, "the session before its deletion", s, u)
 			c.DeleteSession(s.SessionToken)
 			update.SessionToken = s.SessionToken
@@ -223,8 +204,7 @@ var sessClauses = []kit.Check{
 		u := c.User()
 		for _, d := range []time.Duration{time.Hour, -time.Hour} {
 			s := kit.SessionUntil(c, u.ID, c.Instant(3*time.Hour))
-			s.Expires = c.Instant(d)
-			c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+			kit.Extend(c, &s, c.Instant(d))
 			if got := c.GetSession(s.SessionToken); got != nil {
 				c.Same(fmt.Sprintf("the session after its expires was moved to %v from now", d), got, &adapter.SessionAndUser{Session: s, User: *u})
 			}
@@ -235,12 +215,9 @@ var sessClauses = []kit.Check{
 		u := c.User()
 		movesInSteps(c, u, 1)
 		for d := time.Second; ; d *= 4 {
-			s := c.NewSession(u.ID)
 			old := c.Now().Add(d)
-			s.Expires = old.UTC().Truncate(time.Millisecond)
-			c.CreateSession(s)
-			s.Expires = c.Instant(2 * time.Hour)
-			c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+			s := kit.SessionUntil(c, u.ID, old.UTC().Truncate(time.Millisecond))
+			kit.Extend(c, &s, c.Instant(2*time.Hour))
 			if left := old.Sub(c.Now()); left > c.Harness().Precision() {
 				kit.Wait(c, left+100*time.Millisecond)
 			} else if d < 16*time.Second {
@@ -294,8 +271,7 @@ var sessClauses = []kit.Check{
 		sessions := []adapter.Session{c.Session(u.ID), c.Session(u.ID), c.Session(u.ID)}
 		if c.Works("UpdateSession") && c.Works("GetSessionAndUser") {
 			c.GetSession(sessions[2].SessionToken) // an adapter may remember what it reads
-			sessions[2].Expires = c.Instant(5 * time.Hour)
-			c.UpdateSession(adapter.SessionUpdate{SessionToken: sessions[2].SessionToken, Expires: adapter.To(sessions[2].Expires)})
+			kit.Extend(c, &sessions[2], c.Instant(5*time.Hour))
 		}
 		returns := "nothing"
 		for _, s := range sessions[1:] {
@@ -308,11 +284,9 @@ var sessClauses = []kit.Check{
 	}},
 	{ID: "SESS-18", Words: "delete-of-unknown-is-no-error", Requires: sessionDeleteMethods, Test: func(c *kit.Context) {
 		s := c.Session(c.User().ID)
-		got, err := c.Adapter.DeleteSession(c.Ctx, c.Secret("session-ø"))
-		c.Absent("DeleteSession of an unknown token", got, err)
+		kit.FindsNothing(c, "DeleteSession of an unknown token", kit.DeleteSession(c.Secret("session-ø")))
 		c.DeleteSession(s.SessionToken)
-		got, err = c.Adapter.DeleteSession(c.Ctx, s.SessionToken)
-		c.Absent("DeleteSession for the second time", got, err)
+		kit.FindsNothing(c, "DeleteSession for the second time", kit.DeleteSession(s.SessionToken))
 	}},
 	{ID: "SESS-19", Words: "reading-never-changes-expires", Requires: sessionMethods, Test: func(c *kit.Context) {
 		u := c.User()
@@ -350,7 +324,7 @@ var sessClauses = []kit.Check{
 		truthful("a session that has expired, read again", short)
 	}},
 	{ID: "SESS-21", Words: "user-in-a-session-is-current", Requires: []string{"CreateUser", "UpdateUser", "CreateSession"}, Test: func(c *kit.Context) {
-		u := c.User()
+		u := c.CreateUser(adapter.User{Email: kit.Address(c, "zoë")}) // without a proof, which is USER-17's
 		first := c.Session(u.ID)
 		resolves(c, "the session before the update", first, u)
 		second := c.Session(u.ID)
@@ -397,7 +371,7 @@ var sessClauses = []kit.Check{
 		a, b := c.User(), c.User()
 		s := c.Session(a.ID)
 		if c.Works("UpdateSession") {
-			c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(c.Instant(72 * time.Hour))})
+			kit.Extend(c, &s, c.Instant(72*time.Hour))
 		}
 		c.DeleteSession(s.SessionToken)
 		again := c.NewSession(b.ID)
@@ -415,15 +389,9 @@ var sessClauses = []kit.Check{
 func movesInSteps(c *kit.Context, u *adapter.User, sign time.Duration) {
 	s := c.Session(u.ID)
 	for _, d := range []time.Duration{20 * time.Minute, 4 * time.Minute, 50 * time.Second, 5 * time.Second, time.Second} {
-		s.Expires = s.Expires.Add(sign * d)
-		c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+		kit.Extend(c, &s, s.Expires.Add(sign*d))
 		resolves(c, fmt.Sprintf("the session after its expires was moved by %v", sign*d), s, u)
 	}
-}
-
-// resolves compares a session and its user.
-func resolves(c *kit.Context, what string, s adapter.Session, u *adapter.User) {
-	c.Same(what, c.GetSession(s.SessionToken), &adapter.SessionAndUser{Session: s, User: *u})
 }
 
 // throughManyUsers moves a session from user to user. An adapter that locks two users by

@@ -1,8 +1,6 @@
 package records
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
@@ -39,7 +37,29 @@ var signupClauses = []kit.Check{
 		}
 		kit.Intact(c, other)
 	}},
-	{ID: "SIGNUP-03", Words: "conflict-leaves-nothing-behind", Requires: append(signUpMethods, "CreateUser"), Test: signUpConflicts},
+	{ID: "SIGNUP-03", Words: "conflict-leaves-nothing-behind", Requires: append(signUpMethods, "CreateUser"), Test: func(c *kit.Context) {
+		passkeys := c.Stores(kit.AuthenticatorRecord)
+		for _, key := range signUpKeys {
+			if key.name == "credential" && !passkeys || key.name == "user ID" && kit.AssignsIDs(c) {
+				continue
+			}
+			holder := kit.Residents(c, 1)[0]
+			if !holder.Has(kit.UserRecord) && key.name == "e-mail" || holder.Account.Provider == "" && key.name == "account" {
+				continue
+			}
+			free := kit.NewSignUp(c)
+			s, left := free, free
+			key.take(&s, &holder.Draft)
+			what := "CreateUserWithAccount with a taken " + key.name
+			if !failsAs(c, what, s.Call(), adapter.ErrConflict, adapter.ErrNotFound) {
+				continue
+			}
+			key.forget(c, &left)
+			leftNothing(c, what, left)
+			kit.Intact(c, []*kit.Records{holder})
+			signedUp(c, free, passkeys) // the failed sign-up has reserved no key
+		}
+	}},
 	{ID: "SIGNUP-04", Words: "failed-sign-up-leaves-all-or-nothing", Needs: faulted.NeedsFaults, Requires: signUpMethods, Test: func(c *kit.Context) {
 		faulted.Each(c, faulted.BreakingFaults, []string{"CreateUserWithAccount"}, func(x faulted.Case) {
 			done, whole := faulted.WholeOrNone(c, x)
@@ -56,13 +76,19 @@ var signupClauses = []kit.Check{
 		})
 	}},
 	{ID: "SIGNUP-05", Words: "one-of-concurrent-sign-ups-wins", Races: true, Requires: append(signUpMethods, "GetUserByEmail", "GetUserByAccount"), Test: func(c *kit.Context) {
-		for _, shared := range []string{"e-mail", "account", "credential"} {
-			if shared == "credential" && !c.Works("CreateAuthenticator") {
-				continue
+		for _, key := range signUpKeys[1:] {
+			if key.name != "credential" || c.Works("CreateAuthenticator") {
+				race.Run(c, 4, func(n, round int) race.Case { return arrangeSignUps(c, n, round, key) })
 			}
-			race.Run(c, 4, func(n, round int) race.Case { return arrangeSignUps(c, n, round, shared) })
 		}
-		race.Run(c, 2, func(_, round int) race.Case { return arrangeSignUpAndLook(c, round) })
+		race.Run(c, 2, func(_, round int) race.Case {
+			s := kit.NewSignUp(c)
+			belonging := kit.GetUserByAccount(s.Account.Key())
+			if round/2%2 == 1 && c.Works("GetAuthenticator") {
+				belonging = kit.GetAuthenticator(s.Authenticator.CredentialID)
+			}
+			return arrangeSignUpAndLook(s.Call(), s.User.Email, belonging.Method, func(*adapter.User) kit.Call { return belonging })
+		})
 		if c.Works("LinkAccount") {
 			holder := c.User()
 			race.Run(c, 2, func(_, round int) race.Case { return arrangeSignUpAndLink(c, round, holder) })
@@ -79,44 +105,31 @@ var signupClauses = []kit.Check{
 			}
 			s := kit.NewSignUp(c)
 			spoil(&s)
-			k := s.Call()
-			got, err := k.Do(c.Ctx, c.Adapter)
-			if c.Fails("CreateUserWithAccount with "+what, got, err) {
-				nothingOfSignUp(c, "CreateUserWithAccount with "+what, s)
+			if kit.IsRefused(c, "CreateUserWithAccount with "+what, s.Call()) {
+				leftNothing(c, "CreateUserWithAccount with "+what, s)
 			}
 		}
 		s := kit.NewSignUp(c)
-		cancelled, cancel := context.WithCancel(c.Ctx)
-		cancel()
-		got, err := s.Call().Do(cancelled, c.Adapter)
-		c.Fails("CreateUserWithAccount with a cancelled context", got, err)
-		nothingOfSignUp(c, "CreateUserWithAccount with a cancelled context", s)
+		cancelledSignUp(c, s.Call(), s)
 		signedUp(c, s, c.Works("CreateAuthenticator"))
 	}},
 }
 
-// signedUp signs up and compares the results of every lookup with the given
-// records.
+// signedUp signs up and compares the results of every lookup with the given records.
 func signedUp(c *kit.Context, s kit.Draft, withPasskey bool) {
 	var passkey *adapter.Authenticator
 	if withPasskey {
 		passkey = new(s.Authenticator)
 	}
-	user, account := s.User, s.Account
-	got, err := kit.Optional[adapter.SignUps](c.Adapter).CreateUserWithAccount(c.Ctx, user, account, passkey)
-	kit.MustRecord(c, "CreateUserWithAccount", got, err)
+	signUp := kit.CreateUserWithAccount(s.User, s.Account, passkey)
+	got := kit.MustRecord(c, signUp.Method, kit.Of[*adapter.User](c, signUp), nil)
 	if passkey != nil {
 		c.Same("the argument of CreateUserWithAccount, after the call", passkey, &s.Authenticator)
 	}
-	want := s.User
 	if got.ID == "" {
 		c.Fatalf("CreateUserWithAccount returned a user without an ID")
 	}
-	if s.User.ID != "" && got.ID != s.User.ID && !c.Harness().Declarations.AssignsIDs {
-		c.Errorf("CreateUserWithAccount replaced the ID %q by %q, which is not declared", s.User.ID, got.ID)
-	}
-	want.ID = got.ID
-	want.Email = kit.AddressAs(c, want.Email, got.Email)
+	want := asSignedUp(c, "CreateUserWithAccount", s.User, got)
 	s.Account.UserID, s.Authenticator.UserID = got.ID, got.ID
 	c.Same("what CreateUserWithAccount returned", got, &want)
 	c.Same("GetUser after CreateUserWithAccount", c.GetUser(got.ID), &want)
@@ -132,185 +145,80 @@ func signedUp(c *kit.Context, s kit.Draft, withPasskey bool) {
 	kit.Sees(c, "ListAccountsByUserID after CreateUserWithAccount", kit.ListAccountsByUserID(got.ID), []adapter.Account{s.Account})
 }
 
-// nothingOfSignUp reports the records that a failed sign-up has left.
-func nothingOfSignUp(c *kit.Context, what string, s kit.Draft) {
-	if err := kit.NothingOf(c, s.Keys()); err != nil {
-		c.Errorf("%s left something behind: %v", what, err)
-	}
+// signUpKey is a key that a sign-up may share with another one, or with a user.
+type signUpKey struct {
+	name   string
+	take   func(s, from *kit.Draft)
+	forget func(c *kit.Context, s *kit.Draft)
 }
 
-// signUpConflicts is SIGNUP-03.
-func signUpConflicts(c *kit.Context) {
-	passkeys := c.Stores(kit.AuthenticatorRecord)
-	for _, taken := range []string{"user ID", "e-mail", "account", "credential"} {
-		if taken == "credential" && !passkeys || taken == "user ID" && kit.AssignsIDs(c) {
-			continue
-		}
-		holder := kit.Residents(c, 1)[0]
-		if !holder.Has(kit.UserRecord) && taken == "e-mail" || holder.Account.Provider == "" && taken == "account" {
-			continue
-		}
-		s := kit.NewSignUp(c)
-		free := s
-		switch taken {
-		case "user ID":
-			s.User.ID = holder.User.ID
-		case "e-mail":
-			s.User.Email = holder.User.Email
-		case "account":
-			s.Account.Provider, s.Account.ProviderAccountID = holder.Account.Provider, holder.Account.ProviderAccountID
-		case "credential":
-			s.Authenticator.CredentialID = holder.Authenticator.CredentialID
-		}
-		what := "CreateUserWithAccount with a taken " + taken
-		got, err := s.Call().Do(c.Ctx, c.Adapter)
-		if !c.Fails(what, got, err) {
-			continue
-		}
-		if !errors.Is(err, adapter.ErrConflict) {
-			c.Errorf("%s: the error does not match ErrConflict: %v", what, err)
-		}
-		if errors.Is(err, adapter.ErrNotFound) {
-			c.Errorf("%s: the error matches ErrNotFound: %v", what, err)
-		}
-		left := free
-		switch taken { // the keys that the holder does not have
-		case "user ID":
-			left.User.ID = ""
-		case "e-mail":
-			left.User.Email = c.NewUser().Email
-		case "account":
-			left.Account.Provider = ""
-		case "credential":
-			left.Authenticator.CredentialID = ""
-		}
-		nothingOfSignUp(c, what, left)
-		kit.Intact(c, []*kit.Records{holder})
-		signedUp(c, free, passkeys) // the failed sign-up has reserved no key
-	}
+var signUpKeys = []signUpKey{
+	{"user ID", func(s, from *kit.Draft) { s.User.ID = from.User.ID }, func(_ *kit.Context, s *kit.Draft) { s.User.ID = "" }},
+	{"e-mail", func(s, from *kit.Draft) { s.User.Email = from.User.Email },
+		func(c *kit.Context, s *kit.Draft) { s.User.Email = c.NewUser().Email }},
+	{"account", func(s, from *kit.Draft) {
+		s.Account.Provider, s.Account.ProviderAccountID = from.Account.Provider, from.Account.ProviderAccountID
+	}, func(_ *kit.Context, s *kit.Draft) { s.Account.Provider = "" }},
+	{"credential", func(s, from *kit.Draft) { s.Authenticator.CredentialID = from.Authenticator.CredentialID },
+		func(_ *kit.Context, s *kit.Draft) { s.Authenticator.CredentialID = "" }},
 }
 
 // arrangeSignUps lets sign-ups that share one key race.
-func arrangeSignUps(c *kit.Context, n, round int, shared string) race.Case {
+func arrangeSignUps(c *kit.Context, n, round int, key signUpKey) race.Case {
 	first := kit.NewSignUp(c)
-	var k race.Case
 	var tries []kit.Draft
-	for i := range n {
+	calls := callsOf(n, func(i int) kit.Call {
 		s := kit.NewSignUp(c)
-		switch shared {
-		case "e-mail":
-			s.User.Email = first.User.Email
-		case "account":
-			s.Account.Provider, s.Account.ProviderAccountID = first.Account.Provider, first.Account.ProviderAccountID
-		case "credential":
-			s.Authenticator.CredentialID = first.Authenticator.CredentialID
+		key.take(&s, &first)
+		call := s.Call()
+		if key.name == "e-mail" && round%4 == 3 && i == n-1 {
+			call = kit.CreateUser(s.User) // a sign-up by e-mail
+			s.Account.Provider, s.Authenticator.CredentialID = "", ""
 		}
 		tries = append(tries, s)
-		if shared == "e-mail" && round%4 == 3 && i == n-1 {
-			k.Calls = append(k.Calls, kit.CreateUser(s.User)) // a sign-up by e-mail
-			tries[i].Account.Provider, tries[i].Authenticator.CredentialID = "", ""
-			continue
-		}
-		k.Calls = append(k.Calls, s.Call())
-	}
-	k.Verify = func(h []race.Operation) error {
+		return call
+	})
+	return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 		winners := 0
 		for i, m := range h {
+			s := tries[i]
 			if m.Won() {
 				winners++
-				u := m.Result.(*adapter.User)
-				s := tries[i]
-				if err := whole(c, s, u); err != nil {
+				if err := whole(c, s, m.Result.(*adapter.User)); err != nil {
 					return fmt.Errorf("of the sign-up that won: %w", err)
 				}
 				continue
 			}
-			left := tries[i]
-			switch shared {
-			case "e-mail":
-				left.User.Email = c.NewUser().Email
-			case "account":
-				left.Account.Provider = ""
-			case "credential":
-				left.Authenticator.CredentialID = ""
-			}
+			key.forget(c, &s)
 			if c.Harness().Declarations.AssignsIDs {
-				left.User.ID = ""
+				s.User.ID = ""
 			}
-			if err := kit.NothingOf(c, left.Keys()); err != nil {
+			if err := kit.NothingOf(c, s.Keys()); err != nil {
 				return fmt.Errorf("of a sign-up that failed (%w): %w", m.Err, err)
 			}
 		}
-		return race.Unless(winners <= 1, "%d sign-ups with one %s succeeded", winners, shared)
-	}
-	return k
+		return race.Unless(winners <= 1, "%d sign-ups with one %s succeeded", winners, key.name)
+	}}
 }
 
 // whole compares the stored records of a successful sign-up with the given ones.
 func whole(c *kit.Context, s kit.Draft, u *adapter.User) error {
-	stored, err := c.Raw.GetUserByEmail(c.Ctx, s.User.Email)
-	if err != nil {
+	if err := rawIs(c, kit.GetUserByEmail(s.User.Email), u); err != nil {
 		return err
 	}
-	if d := c.Unlike(stored, u); d != "" {
-		return fmt.Errorf("GetUserByEmail: %s", d)
-	}
 	if s.Account.Provider != "" {
-		owner, err := c.Raw.GetUserByAccount(c.Ctx, s.Account.Key())
-		if err != nil {
+		if err := rawIs(c, kit.GetUserByAccount(s.Account.Key()), u); err != nil {
 			return err
 		}
-		if d := c.Unlike(owner, u); d != "" {
-			return fmt.Errorf("GetUserByAccount: %s", d)
-		}
 	}
-	if s.Authenticator.CredentialID != "" && c.Works("GetAuthenticator") {
-		s.Authenticator.UserID = u.ID
-		found, err := c.Raw.GetAuthenticator(c.Ctx, s.Authenticator.CredentialID)
-		if err != nil {
-			return err
-		}
-		if d := c.Unlike(found, &s.Authenticator); d != "" {
-			return fmt.Errorf("GetAuthenticator: %s", d)
-		}
-	}
-	return nil
-}
-
-// errSeenHalf means that a lookup during a sign-up found a part of it.
-var errSeenHalf = errors.New("the user was seen without the account or the authenticator")
-
-// arrangeSignUpAndLook lets a sign-up race with lookups of the user, and then of the
-// account or of the authenticator.
-func arrangeSignUpAndLook(c *kit.Context, round int) race.Case {
-	s := kit.NewSignUp(c)
-	belonging := kit.GetUserByAccount(s.Account.Key())
-	if round/2%2 == 1 && c.Works("GetAuthenticator") {
-		belonging = kit.GetAuthenticator(s.Authenticator.CredentialID)
-	}
-	look := kit.NewCall("GetUserByEmail, then "+belonging.Method, func(ctx context.Context, a adapter.Adapter) (*adapter.User, error) {
-		u, err := a.GetUserByEmail(ctx, s.User.Email)
-		if err != nil || u == nil {
-			return nil, err
-		}
-		found, err := belonging.Do(ctx, a)
-		if err == nil && kit.IsNilRecord(found) {
-			err = errSeenHalf
-		}
-		return u, err
-	}, s.User.Email, belonging.Args)
-	return race.Case{Calls: []kit.Call{s.Call(), look}, Verify: func(h []race.Operation) error {
-		for _, m := range h {
-			if errors.Is(m.Err, errSeenHalf) {
-				return m.Err
-			}
-		}
+	s.Authenticator.UserID = u.ID
+	if s.Authenticator.CredentialID == "" || !c.Works("GetAuthenticator") {
 		return nil
-	}}
+	}
+	return rawIs(c, kit.GetAuthenticator(s.Authenticator.CredentialID), &s.Authenticator)
 }
 
-// arrangeSignUpAndLink lets a sign-up race with a user who links the same account
-// or registers the same credential.
+// arrangeSignUpAndLink lets a sign-up race with a user who links the same account or registers the same credential.
 func arrangeSignUpAndLink(c *kit.Context, round int, holder *adapter.User) race.Case {
 	s := kit.NewSignUp(c)
 	account, passkey := s.Account, s.Authenticator

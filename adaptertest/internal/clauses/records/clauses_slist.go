@@ -1,7 +1,6 @@
 package records
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,8 +24,7 @@ var slistClauses = []kit.Check{
 		sameSessions(c, "ListSessionsByUserID", a, mine)
 		sameSessions(c, "ListSessionsByUserID of another user", b, theirs)
 		if c.Works("UpdateSession") {
-			mine[0].Expires = c.Instant(700 * time.Hour)
-			c.UpdateSession(adapter.SessionUpdate{SessionToken: mine[0].SessionToken, Expires: adapter.To(mine[0].Expires)})
+			kit.Extend(c, &mine[0], c.Instant(700*time.Hour))
 			sameSessions(c, "ListSessionsByUserID after one was extended", a, mine)
 			giveOwner(c, mine...)
 			sameSessions(c, "ListSessionsByUserID after updates that name the user whom the sessions have", a, mine)
@@ -39,13 +37,12 @@ var slistClauses = []kit.Check{
 				sameSessions(c, "ListSessionsByUserID of the user who got one", b, theirs)
 			}
 		}
-		back := userWith(c, 0, 3, 0)
-		cameBack(c, back)
+		back := cameBack(c, userWith(c, 0, 3, 0))
 		sameSessions(c, "ListSessionsByUserID after sessions had gone and come back", back.User.ID, back.Sessions)
 		alike := c.User().ID
 		sameSessions(c, "ListSessionsByUserID of sessions that expire at one instant", alike, sessionsOfOneInstant(c, alike))
-		joined := c.User().ID
-		sameSessions(c, "ListSessionsByUserID of tokens with separators", joined, joinedSessions(c, joined))
+		apart := joined(c, kit.SessionRecord, c.User())
+		sameSessions(c, "ListSessionsByUserID of tokens with separators", apart.User.ID, apart.Sessions)
 		lasting := c.User().ID
 		sameSessions(c, "ListSessionsByUserID after the session that was written last has expired", lasting, outliving(c, lasting))
 		for _, b := range outgrown(c) {
@@ -87,16 +84,15 @@ var slistClauses = []kit.Check{
 		u := c.User().ID
 		for _, kept := range []int{5, 0, 3, -1} {
 			endsSessions(c, u, mixedSessions(c, u), kept)
-			deletes(c, u, "")
+			endAll(c, u)
 		}
-		endsSessions(c, u, joinedSessions(c, u), 2)
-		deletes(c, u, "")
+		endsSessions(c, u, joined(c, kit.SessionRecord, &adapter.User{ID: u}).Sessions, 2)
+		endAll(c, u)
 		rest := userWith(c, 2, 3, 2)
-		deletes(c, rest.User.ID, "")
+		endAll(c, rest.User.ID)
 		rest.Sessions = nil
 		unchanged(c, "of the user whose sessions were ended", c.Adapter, rest)
-		back := userWith(c, 0, 3, 0)
-		cameBack(c, back)
+		back := cameBack(c, userWith(c, 0, 3, 0))
 		endsSessions(c, back.User.ID, back.Sessions, -1)
 		endsSessions(c, u, outliving(c, u), -1)
 		for _, b := range outgrown(c) {
@@ -104,13 +100,12 @@ var slistClauses = []kit.Check{
 		}
 		endsWhatIsOver(c, u)
 		many := make([]adapter.Session, kit.Many(c))
-		long := c.NewSession(u)
-		end := strings.Repeat("x", 1200) // together more than a page of a mebibyte
+		long, end := c.NewSession(u), strings.Repeat("x", 1200) // together more than a page of a mebibyte
 		long.SessionToken += end
 		if _, err := c.Raw.CreateSession(c.Ctx, long); err != nil {
 			end = "" // so much room is not promised
 		} else {
-			deletes(c, u, "")
+			endAll(c, u)
 		}
 		var expires [5]time.Time // many sessions expire at one instant
 		for i := range expires {
@@ -135,8 +130,7 @@ var slistClauses = []kit.Check{
 		theirs := c.Session(b)
 		for _, except := range []string{"", theirs.SessionToken, c.Unique("session"), "%", "*", a} {
 			mine := mixedSessions(c, a)
-			n := kit.Of[int64](c, kit.DeleteSessionsByUserID(a, except))
-			counted(c, fmt.Sprintf("DeleteSessionsByUserID(except %q)", except), n, mine)
+			counted(c, fmt.Sprintf("DeleteSessionsByUserID(except %q)", except), kit.DeleteSessionsByUserID(a, except), len(mine))
 			for _, s := range mine {
 				c.Absent(fmt.Sprintf("a session after DeleteSessionsByUserID with the exception %q", except), c.GetSession(s.SessionToken), nil)
 			}
@@ -150,7 +144,7 @@ var slistClauses = []kit.Check{
 				c.CreateSession(kept)
 				s := c.Session(a)
 				if _, err := kit.DeleteSessionsByUserID(a, m.Value).Do(c.Ctx, c.Adapter); err != nil && strings.Contains(m.Value, "\x00") {
-					deletes(c, a, "")
+					endAll(c, a)
 					continue // a NUL may be an error [INPUT-10]
 				} else if err != nil {
 					c.Errorf("DeleteSessionsByUserID with an exception that resembles a token of the user by %s: %v", m.Name, err)
@@ -163,17 +157,12 @@ var slistClauses = []kit.Check{
 	{ID: "SLIST-06", Words: "no-session-that-was-there-is-left", Races: true, Requires: append(sessionListMethods, "UpdateSession", "GetSessionAndUser"), Test: func(c *kit.Context) {
 		user := c.User()
 		race.Run(c, 4, func(n, _ int) race.Case {
-			var before []adapter.Session
-			for range 3 {
-				s := c.NewSession(user.ID)
-				kit.StoreRaw(c, kit.CreateSession(s))
-				before = append(before, s)
-			}
+			before := rawSessions(c, user.ID, 3)
 			kept := before[0].SessionToken
 			k := race.Case{Calls: []kit.Call{kit.DeleteSessionsByUserID(user.ID, kept)}}
 			for i := 1; i < n; i++ {
 				s := before[1+(i-1)%2]
-				k.Calls = append(k.Calls, kit.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires.Add(time.Duration(i) * time.Hour))}))
+				k.Calls = append(k.Calls, kit.ExtendSession(s.SessionToken, s.Expires.Add(time.Duration(i)*time.Hour)))
 			}
 			k.Verify = func(h []race.Operation) error {
 				if h[0].Err != nil {
@@ -197,7 +186,7 @@ var slistClauses = []kit.Check{
 			}
 			return k
 		})
-		race.Run(c, 4, func(n, round int) race.Case { return arrangeSignOut(c, n, round, user.ID) })
+		race.Run(c, 4, func(n, _ int) race.Case { return arrangeSignOut(c, n, user.ID) })
 		other := c.User()
 		race.Run(c, 4, func(n, _ int) race.Case { return arrangeMoves(c, n, user.ID, other.ID) })
 		if kit.SessionsMove(c) {
@@ -217,31 +206,25 @@ var slistClauses = []kit.Check{
 		for _, kind := range faulted.KindsFor(c, 0, 1, control, faulted.BreakingFaults) {
 			for step := 1; step <= kit.FaultSteps; step++ {
 				all := kit.Times(5, func() adapter.Session { return c.Session(u) })
-				i := faulted.Inject(c, control, kind, step)
-				ctx, cancel := context.WithTimeout(c.Ctx, faulted.LimitWith(kind))
-				n, err := kit.Optional[adapter.SessionLists](c.Adapter).DeleteSessionsByUserID(ctx, u, all[2].SessionToken)
-				cancel()
-				hit := faulted.IsHit(i) || err != nil && faulted.WillBeHit(i)
-				i.Release()
-				faulted.Mend(c, control)
-				if err == nil && n > int64(len(all)-1) {
-					c.Errorf("DeleteSessionsByUserID with %s at step %d: reports %d deleted sessions, but %d existed", faulted.KindName(kind), step, n, len(all)-1)
+				got, hit, err := faulted.Strike(c, control, kind, step, kit.DeleteSessionsByUserID(u, all[2].SessionToken))
+				what := fmt.Sprintf("DeleteSessionsByUserID with %s at step %d", faulted.KindName(kind), step)
+				if n, _ := got.(int64); err == nil && n > int64(len(all)-1) {
+					c.Errorf("%s: reports %d deleted sessions, but %d existed", what, n, len(all)-1)
 				}
 				for j, s := range all {
-					got := c.GetSession(s.SessionToken)
-					switch {
+					switch got := c.GetSession(s.SessionToken); {
 					case j == 2 && got == nil:
-						c.Errorf("DeleteSessionsByUserID with %s at step %d: the session to keep is absent", faulted.KindName(kind), step)
-					case j != 2 && got != nil && err == nil:
-						c.Errorf("DeleteSessionsByUserID with %s at step %d: it succeeded, but a session still exists", faulted.KindName(kind), step)
-					}
-					if j != 2 && err == nil {
-						kit.ReallyGone(c, fmt.Sprintf("DeleteSessionsByUserID with %s at step %d", faulted.KindName(kind), step), kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
+						c.Errorf("%s: the session to keep is absent", what)
+					case j != 2 && err == nil:
+						if got != nil {
+							c.Errorf("%s: it succeeded, but a session still exists", what)
+						}
+						kit.ReallyGone(c, what, kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
 					}
 				}
-				deletes(c, u, "")
+				endAll(c, u)
 				if list := kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(u)); len(list) > 0 {
-					c.Errorf("after %s at step %d and another try: %s is left", faulted.KindName(kind), step, diff.Show(list))
+					c.Errorf("%s and another try: %s is left", what, diff.Show(list))
 				}
 				if !hit || c.Failed() {
 					break
@@ -255,38 +238,29 @@ var slistClauses = []kit.Check{
 
 // mixedSessions creates sessions of a user that expire soon, late and in
 // between, in an order that is neither rising nor falling.
-func mixedSessions(c *kit.Context, userID string) []adapter.Session {
-	var all []adapter.Session
+func mixedSessions(c *kit.Context, userID string) (all []adapter.Session) {
 	for _, life := range []time.Duration{time.Hour, 24 * time.Hour, 5 * time.Minute, 400 * 24 * time.Hour, 2 * time.Minute, 3 * time.Hour} {
-		s := kit.SessionUntil(c, userID, c.Instant(life))
-		all = append(all, s)
+		all = append(all, kit.SessionUntil(c, userID, c.Instant(life)))
 	}
 	return all
 }
 
-// sessionsOfOneInstant creates more sessions of a user than a page has, which
-// all expire at one instant.
+// sessionsOfOneInstant creates more sessions of a user than a page has, which all expire at one instant.
 func sessionsOfOneInstant(c *kit.Context, userID string) []adapter.Session {
 	all := make([]adapter.Session, 110)
 	expires := c.Instant(time.Hour)
-	kit.Populate(c, len(all), func(i int) {
-		all[i] = c.NewSession(userID)
-		all[i].Expires = expires
-		c.CreateSession(all[i])
-	})
+	kit.Populate(c, len(all), func(i int) { all[i] = kit.SessionUntil(c, userID, expires) })
 	return all
 }
 
-// outliving creates sessions of a user. The one that is written last and the one
-// that is extended last expire soon and are then deleted. It returns the others,
-// which are still valid.
+// outliving creates sessions of a user. The one that is written last and the one that is extended last expire
+// soon and are then deleted. It returns the others, which are still valid.
 func outliving(c *kit.Context, userID string) []adapter.Session {
 	const soon = 1200 * time.Millisecond
 	live := []adapter.Session{c.Session(userID)}
 	if c.Works("UpdateSession") {
 		s := c.Session(userID)
-		s.Expires = c.Instant(400 * 24 * time.Hour)
-		c.UpdateSession(adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(s.Expires)})
+		kit.Extend(c, &s, c.Instant(400*24*time.Hour))
 		live = append(live, s)
 	}
 	if !c.Works("DeleteSession") {
@@ -303,27 +277,16 @@ func sameSessions(c *kit.Context, what, userID string, want []adapter.Session) {
 	c.Same(what, kit.Of[[]adapter.Session](c, kit.ListSessionsByUserID(userID)), want)
 }
 
-func deletes(c *kit.Context, userID, except string) int64 {
-	return kit.Of[int64](c, kit.DeleteSessionsByUserID(userID, except))
-}
-
-// counted compares the number that a deletion returns with the number of
-// sessions. Expired sessions may be included or not.
-func counted(c *kit.Context, what string, n int64, gone []adapter.Session) {
-	if n != int64(len(gone)) {
-		c.Errorf("%s: reports %d deleted, want %d", what, n, len(gone))
-	}
-}
+func endAll(c *kit.Context, userID string) { kit.Of[int64](c, kit.DeleteSessionsByUserID(userID, "")) }
 
 // endsSessions deletes all sessions of a user except the one at index kept.
 func endsSessions(c *kit.Context, userID string, all []adapter.Session, kept int) {
-	except, gone := "", slices.Clone(all)
+	except, want := "", []adapter.Session(nil)
 	if kept >= 0 {
-		except = all[kept].SessionToken
-		gone = slices.Delete(gone, kept, kept+1)
+		except, want = all[kept].SessionToken, all[kept:kept+1]
 	}
-	what := fmt.Sprintf("DeleteSessionsByUserID of %d", len(all))
-	counted(c, what, deletes(c, userID, except), gone)
+	what, deletion := fmt.Sprintf("DeleteSessionsByUserID of %d", len(all)), kit.DeleteSessionsByUserID(userID, except)
+	counted(c, what, deletion, len(all)-len(want))
 	for i, s := range all {
 		switch got := c.GetSession(s.SessionToken); {
 		case i != kept:
@@ -338,22 +301,15 @@ func endsSessions(c *kit.Context, userID string, all []adapter.Session, kept int
 			return
 		}
 	}
-	var want []adapter.Session
-	if kept >= 0 {
-		want = all[kept : kept+1]
-	}
 	sameSessions(c, "ListSessionsByUserID after "+what, userID, want)
-	if n := deletes(c, userID, except); n != 0 {
-		c.Errorf("%s once more: reports %d deleted, want 0", what, n)
-	}
+	counted(c, what+" once more", deletion, 0)
 }
 
-// endsWhatIsOver deletes expired sessions that are still stored: none may be left
-// that becomes valid by an update.
+// endsWhatIsOver deletes expired sessions that are still stored: none may be left that becomes valid by an update.
 func endsWhatIsOver(c *kit.Context, userID string) {
 	over := kit.SessionUntil(c, userID, c.Instant(-time.Hour))
 	there := c.GetSession(over.SessionToken) != nil
-	deletes(c, userID, "")
+	endAll(c, userID)
 	if !there {
 		return // the adapter does not return expired sessions
 	}
@@ -363,18 +319,10 @@ func endsWhatIsOver(c *kit.Context, userID string) {
 
 // arrangeSignOut lets two sign-outs everywhere, from two sessions, race with new
 // sessions. Each session is counted once.
-func arrangeSignOut(c *kit.Context, n, _ int, userID string) race.Case {
-	var before []adapter.Session
-	for range 6 {
-		s := c.NewSession(userID)
-		kit.StoreRaw(c, kit.CreateSession(s))
-		before = append(before, s)
-	}
-	var k race.Case
-	for range n {
-		k.Calls = append(k.Calls, kit.DeleteSessionsByUserID(userID, ""))
-	}
-	k.Verify = func(h []race.Operation) error {
+func arrangeSignOut(c *kit.Context, n int, userID string) race.Case {
+	before := rawSessions(c, userID, 6)
+	calls := callsOf(n, func(int) kit.Call { return kit.DeleteSessionsByUserID(userID, "") })
+	return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 		var total int64
 		for _, m := range h {
 			if m.Err != nil {
@@ -387,8 +335,7 @@ func arrangeSignOut(c *kit.Context, n, _ int, userID string) race.Case {
 		}
 		list, err := kit.Optional[adapter.SessionLists](c.Raw).ListSessionsByUserID(c.Ctx, userID)
 		return race.Problems(err, race.Unless(len(list) == 0, "after all were ended the list is %s", diff.Show(list)))
-	}
-	return k
+	}}
 }
 
 // signOutWhileManyMove ends all of many sessions of a user while others give them to another
@@ -445,9 +392,8 @@ func signOutWhileManyMove(c *kit.Context, callFirst bool) (moves, ends int) {
 	return len(moved), int(ended)
 }
 
-// arrangeMoves lets the deletion of a user's sessions race with updates that give
-// sessions to another user: one that is the other's has stayed, and each has either
-// moved or been deleted.
+// arrangeMoves lets the deletion of a user's sessions race with updates that give sessions to another user: one
+// that is the other's has stayed, and each has either moved or been deleted.
 func arrangeMoves(c *kit.Context, n int, userID, otherID string) race.Case {
 	k, before := race.MovesBeside(c, kit.DeleteSessionsByUserID(userID, ""), n, userID, otherID)
 	staysWithOther := k.Verify

@@ -20,26 +20,19 @@ var teditClauses = []kit.Check{
 		for _, n := range []int{1, 2, 5, kit.Many(c)} {
 			tokens := make([]adapter.VerificationToken, n)
 			kit.Populate(c, n, func(i int) {
-				tokens[i] = c.NewToken()
-				tokens[i].Identifier = identifier
-				tokens[i].Expires = c.Instant(time.Duration(1+(i*7)%5) * time.Hour)
-				c.CreateToken(tokens[i])
+				tokens[i] = kit.TokenOf(c, identifier, c.Instant(time.Duration(1+(i*7)%5)*time.Hour))
 			})
 			what := fmt.Sprintf("DeleteVerificationTokens of %d", n)
-			if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got != int64(n) {
-				c.Errorf("%s: reports %d deleted", what, got)
-			}
+			counted(c, what, kit.DeleteVerificationTokens(identifier), n)
 			for i, t := range tokens {
 				if i%37 == 0 || i < 5 || i == n-1 {
 					c.Absent("a token after "+what, c.UseToken(t.Key()), nil)
 					kit.ReallyGone(c, what, kit.Record{Kind: kit.VerificationTokenRecord, Token: t.Key()})
 				}
 			}
-			if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got != 0 {
-				c.Errorf("%s once more: reports %d deleted, want 0", what, got)
-			}
+			counted(c, what+" once more", kit.DeleteVerificationTokens(identifier), 0)
 		}
-		joined := int64(0)
+		joined := 0
 		for _, key := range joinedKeys(c.Secret("token"), c.Secret("token")) {
 			t := c.NewToken()
 			t.Identifier, t.Token = identifier, key.Value
@@ -47,14 +40,10 @@ var teditClauses = []kit.Check{
 				joined++
 			}
 		}
-		if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got != joined {
-			c.Errorf("DeleteVerificationTokens of %d tokens with separators: reports %d deleted", joined, got)
-		}
+		counted(c, "DeleteVerificationTokens of tokens with separators", kit.DeleteVerificationTokens(identifier), joined)
 		ended := make([]adapter.VerificationToken, 4) // a store may report those that have expired as absent, or not count them
 		for i, life := range []time.Duration{-time.Second, -time.Hour, -31 * kit.Day, time.Hour} {
-			ended[i] = c.NewToken()
-			ended[i].Identifier, ended[i].Expires = identifier, c.Instant(life)
-			c.CreateToken(ended[i])
+			ended[i] = kit.TokenOf(c, identifier, c.Instant(life))
 		}
 		if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got < 1 || got > 4 {
 			c.Errorf("DeleteVerificationTokens of one token and three expired ones: reports %d deleted", got)
@@ -67,9 +56,7 @@ var teditClauses = []kit.Check{
 		c.Same("a token that was created afterwards", c.UseToken(again.Key()), &again)
 		used := kit.TokenOf(c, identifier, c.Instant(time.Hour))
 		c.UseToken(used.Key())
-		if got := kit.Of[int64](c, kit.DeleteVerificationTokens(identifier)); got != 0 {
-			c.Errorf("DeleteVerificationTokens after the only token was used: reports %d deleted, want 0", got)
-		}
+		counted(c, "DeleteVerificationTokens after the only token was used", kit.DeleteVerificationTokens(identifier), 0)
 	}},
 	{ID: "TEDIT-02", Words: "other-tokens-stay", Requires: tokenEditMethods, Test: func(c *kit.Context) {
 		t := c.Token()
@@ -106,40 +93,31 @@ var teditClauses = []kit.Check{
 			}
 		}
 		for _, x := range slices.Backward(joined) { // those that are joined first
-			if n := kit.Of[int64](c, kit.DeleteVerificationTokens(x.Identifier)); n != 1 {
-				c.Errorf("DeleteVerificationTokens(%q): reports %d deleted, want 1", x.Identifier, n)
-			}
+			counted(c, fmt.Sprintf("DeleteVerificationTokens(%q)", x.Identifier), kit.DeleteVerificationTokens(x.Identifier), 1)
 		}
 		if c.Works("CreateUser") {
 			b := userWith(c, 1, 2, 1)
 			kit.Of[int64](c, kit.DeleteVerificationTokens(b.User.Email))
 			unchanged(c, "of the user whose address' tokens were deleted", c.Adapter, b)
 		}
-		if n := kit.Of[int64](c, kit.DeleteVerificationTokens(t.Identifier)); n != 1 {
-			c.Errorf("DeleteVerificationTokens: reports %d deleted, want 1", n)
-		}
+		counted(c, "DeleteVerificationTokens", kit.DeleteVerificationTokens(t.Identifier), 1)
 		c.Absent("the token of the identifier", c.UseToken(t.Key()), nil)
 		for _, x := range others {
 			if x.Identifier == t.Token {
 				continue
 			}
-			got := c.UseToken(x.Key())
-			if got != nil {
-				got.Identifier = kit.AddressAs(c, got.Identifier, x.Identifier)
-			}
-			c.Same(fmt.Sprintf("the token of %q after those of %q were deleted", x.Identifier, t.Identifier), got, &x)
+			kit.UsedAsSpelled(c, fmt.Sprintf("the token of %q after those of %q were deleted", x.Identifier, t.Identifier), x)
 		}
 	}},
 	{ID: "TEDIT-03", Words: "deleted-tokens-are-used-by-nobody", Races: true, Requires: tokenEditMethods, Test: func(c *kit.Context) {
 		identifier := c.NewToken().Identifier
 		race.Run(c, 4, func(n, _ int) race.Case {
-			var tokens []adapter.VerificationToken
-			for range max(2, n-1) {
+			tokens := kit.Times(max(2, n-1), func() adapter.VerificationToken {
 				t := c.NewToken()
 				t.Identifier = identifier
 				kit.StoreRaw(c, kit.CreateVerificationToken(t))
-				tokens = append(tokens, t)
-			}
+				return t
+			})
 			k := race.Case{Exact: true, Calls: []kit.Call{kit.DeleteVerificationTokens(identifier)}}
 			for i := 1; i < n; i++ {
 				k.Calls = append(k.Calls, kit.UseVerificationToken(tokens[i-1].Key()))
@@ -172,9 +150,8 @@ var teditClauses = []kit.Check{
 	}},
 }
 
-// outlivingTokens deletes the tokens of identifiers some of whose tokens have expired since,
-// or had expired before, in whichever order they were created. Tokens that are still valid are
-// deleted.
+// outlivingTokens deletes the tokens of identifiers some of whose tokens have expired since, or had expired
+// before, in whichever order they were created. Tokens that are still valid are deleted.
 func outlivingTokens(c *kit.Context) {
 	const soon = 1200 * time.Millisecond
 	var valid []adapter.VerificationToken
@@ -204,23 +181,13 @@ func deletedTokensUnderFaults(c *kit.Context) {
 	control := faulted.Control(c)
 	defer control.Heal()
 	for _, kind := range faulted.BreakingFaults {
+		if !faulted.Has(c, control, kind) {
+			continue
+		}
 		for step := 1; step <= kit.FaultSteps; step++ {
-			var tokens []adapter.VerificationToken
 			identifier := c.NewToken().Identifier
-			for range 4 {
-				t := kit.TokenOf(c, identifier, c.Instant(time.Hour))
-				tokens = append(tokens, t)
-			}
-			i, ok := faulted.TryInject(c, control, kind, step)
-			if !ok {
-				break
-			}
-			n, err := faulted.Bounded(c, faulted.LimitWith(kind), func(c *kit.Context) (any, error) {
-				return kit.DeleteVerificationTokens(identifier).Do(c.Ctx, c.Adapter)
-			})
-			hit := faulted.IsHit(i) || err != nil && faulted.WillBeHit(i)
-			i.Release()
-			faulted.Mend(c, control)
+			tokens := kit.Times(4, func() adapter.VerificationToken { return kit.TokenOf(c, identifier, c.Instant(time.Hour)) })
+			n, hit, err := faulted.Strike(c, control, kind, step, kit.DeleteVerificationTokens(identifier))
 			what := fmt.Sprintf("DeleteVerificationTokens with %s at step %d", faulted.KindName(kind), step)
 			if err == nil && n.(int64) > int64(len(tokens)) {
 				c.Errorf("%s: reports %d deleted, but only %d tokens existed", what, n, len(tokens))

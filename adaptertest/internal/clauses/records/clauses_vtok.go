@@ -11,10 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// What the clauses of the group require.
-var (
-	tokenMethods = []string{"CreateVerificationToken", "UseVerificationToken"}
-)
+var tokenMethods = []string{"CreateVerificationToken", "UseVerificationToken"}
 
 var vtokClauses = []kit.Check{
 	{ID: "VTOK-01", Words: "use-yields-the-token-as-stored", Requires: tokenMethods, Test: func(c *kit.Context) {
@@ -60,13 +57,11 @@ var vtokClauses = []kit.Check{
 		kit.Used(c, "the other identifier's token", other)
 	}},
 	{ID: "VTOK-06", Words: "one-value-for-two-identifiers-is-two-tokens", Requires: tokenMethods, Test: func(c *kit.Context) {
-		value := c.Secret("token-å")
-		var tokens []adapter.VerificationToken
-		for i := range 6 {
-			t := c.NewToken()
-			t.Token, t.Expires = value, c.Instant(time.Duration(i+1)*time.Hour)
-			c.CreateToken(t)
-			tokens = append(tokens, t)
+		value, tokens := c.Secret("token-å"), make([]adapter.VerificationToken, 6)
+		for i := range tokens {
+			tokens[i] = c.NewToken()
+			tokens[i].Token, tokens[i].Expires = value, c.Instant(time.Duration(i+1)*time.Hour)
+			c.CreateToken(tokens[i])
 		}
 		for _, i := range []int{3, 1, 5, 0, 2, 4} {
 			kit.Used(c, "one of six tokens of the same value", tokens[i])
@@ -149,9 +144,7 @@ var vtokClauses = []kit.Check{
 			truthful("a token created expired", t)
 		}
 		if c.Has(kit.AbilityClock) {
-			t := c.NewToken()
-			t.Expires = c.Instant(time.Minute)
-			c.CreateToken(t)
+			t := kit.TokenOf(c, c.NewToken().Identifier, c.Instant(time.Minute))
 			kit.Wait(c, 2*time.Minute)
 			truthful("a token that has expired", t)
 		}
@@ -167,8 +160,7 @@ var vtokClauses = []kit.Check{
 			c.CreateToken(t)
 			var others []adapter.VerificationToken
 			try := func(m kit.NearMiss, key adapter.VerificationTokenKey) {
-				got, err := c.Adapter.UseVerificationToken(c.Ctx, key)
-				missed(c, "UseVerificationToken", m, got, err)
+				missedBy(c, kit.UseVerificationToken(key), m)
 				x := c.NewToken()
 				x.Identifier, x.Token = key.Identifier, key.Token
 				if _, err := c.Adapter.CreateVerificationToken(c.Ctx, x); stored(c, "CreateVerificationToken", m, err) {
@@ -218,8 +210,7 @@ var vtokClauses = []kit.Check{
 		identifier := c.NewToken().Identifier
 		for i := range 3 {
 			t := c.NewToken()
-			t.Identifier = identifier
-			t.Expires = c.Instant(time.Duration(3-i) * time.Hour)
+			t.Identifier, t.Expires = identifier, c.Instant(time.Duration(3-i)*time.Hour)
 			if got := c.CreateToken(t); got != nil {
 				c.Same("CreateVerificationToken", got, &t)
 			} else {
@@ -250,14 +241,9 @@ var vtokClauses = []kit.Check{
 }
 
 // tokensOf creates n tokens of one identifier.
-func tokensOf(c *kit.Context, identifier string, n int) []adapter.VerificationToken {
-	var tokens []adapter.VerificationToken
+func tokensOf(c *kit.Context, identifier string, n int) (tokens []adapter.VerificationToken) {
 	for i := range n {
-		t := c.NewToken()
-		t.Identifier = identifier
-		t.Expires = c.Instant(time.Duration(i+1) * time.Hour)
-		c.CreateToken(t)
-		tokens = append(tokens, t)
+		tokens = append(tokens, kit.TokenOf(c, identifier, c.Instant(time.Duration(i+1)*time.Hour)))
 	}
 	return tokens
 }
@@ -277,11 +263,7 @@ func pendingBesideWrites(c *kit.Context) {
 			alone = append(alone, kit.UpdateUser(kit.UserUpdate(c, k.User.ID, []string{field})))
 		}
 	}
-	pending := []adapter.VerificationToken{c.NewToken(), c.NewToken()}
-	for i := range pending {
-		pending[i].Identifier = k.User.Email
-		c.CreateToken(pending[i])
-	}
+	pending := tokensOf(c, k.User.Email, 2)
 	for _, w := range c.Working(append(alone, k.Writes()...)) {
 		email := false
 		if w.Method == "UpdateUser" {

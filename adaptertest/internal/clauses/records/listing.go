@@ -9,13 +9,11 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// A list that is read while other records of the same owner come and go: a list in pages
-// by position loses a record that stays, or has one twice, and a list that follows an
-// index meets entries whose records are gone.
+// A list that is read while other records of the same owner come and go: a list in pages by position loses a
+// record that stays, or has one twice, and a list that follows an index meets entries whose records are gone.
 
-// listWhileOthersChange reads lists while every other record of a new owner is removed
-// and stored again, or, if no method removes one, while new records are stored. A record
-// that stays must be in each list, once.
+// listWhileOthersChange reads lists while every other record of a new owner is removed and stored again, or, if
+// no method removes one, while new records are stored. A record that stays must be in each list, once.
 func listWhileOthersChange(c *kit.Context, kind kit.Kind, list func(userID string) kit.Call) {
 	owner := c.User().ID
 	what := list(owner).Method

@@ -52,43 +52,36 @@ func (k *origin) signUp(did string, s kit.Draft, makes func(*kit.Draft) kit.Call
 	kit.Must(k.c, "the model", u, err)
 }
 
-// both makes a call that must succeed.
-func (k *origin) both(m kit.Call) {
-	_, err := m.Do(k.c.Ctx, k.c.Adapter)
-	_, wantErr := m.Do(k.c.Ctx, k.model)
-	kit.Must(k.c, m.Method+" of a user who "+strings.Join(k.did, ", "), k, errors.Join(err, wantErr))
+// both makes calls that must succeed, through the adapter and the model.
+func (k *origin) both(did string, calls ...kit.Call) {
+	for _, m := range calls {
+		_, err := m.Do(k.c.Ctx, k.c.Adapter)
+		_, wantErr := m.Do(k.c.Ctx, k.model)
+		kit.Must(k.c, m.Method+" of a user who "+strings.Join(k.did, ", "), k, errors.Join(err, wantErr))
+	}
+	k.did = append(k.did, did)
 }
 
-func (k *origin) linked() {
-	k.both(kit.LinkAccount(k.c.NewAccount(k.user)))
-	k.did = append(k.did, "linked an account")
-}
+func (k *origin) linked() { k.both("linked an account", kit.LinkAccount(k.c.NewAccount(k.user))) }
 
 func (k *origin) registered() {
-	k.both(kit.CreateAuthenticator(k.c.NewAuthenticator(k.user)))
-	k.did = append(k.did, "registered a passkey")
+	k.both("registered a passkey", kit.CreateAuthenticator(k.c.NewAuthenticator(k.user)))
 }
 
 func (k *origin) unlinked() {
 	x := k.c.NewAccount(k.user)
-	k.both(kit.LinkAccount(x))
-	k.both(kit.UnlinkAccount(x.Key()))
-	k.did = append(k.did, "linked an account and unlinked it")
+	k.both("linked an account and unlinked it", kit.LinkAccount(x), kit.UnlinkAccount(x.Key()))
 }
 
 func (k *origin) connected() {
-	x, w := k.c.NewAccount(k.user), k.c.NewAuthenticator(k.user)
-	x.Type, x.ProviderAccountID = adapter.AccountWebAuthn, w.ProviderAccountID
-	k.both(kit.CreateAuthenticator(w))
-	k.both(kit.LinkAccount(x))
-	k.did = append(k.did, "registered a passkey with an account")
+	w := k.c.NewAuthenticator(k.user)
+	k.both("registered a passkey with an account", kit.CreateAuthenticator(w), kit.LinkAccount(connectedTo(k.c, w)))
 }
 
 // left unlinks an account that the user has.
 func (k *origin) left() {
 	for _, x := range k.model.Accounts {
-		k.both(kit.UnlinkAccount(x.Key()))
-		k.did = append(k.did, "unlinked the account of type "+string(x.Type))
+		k.both("unlinked the account of type "+string(x.Type), kit.UnlinkAccount(x.Key()))
 		return
 	}
 }

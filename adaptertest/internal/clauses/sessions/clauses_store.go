@@ -92,8 +92,7 @@ var Checks = []kit.Check{
 // store is the store under the adapter of the clause.
 func store(c *kit.Context) sessionstore.Store { return sessionstore.Of(c.Raw).Store }
 
-// payloads are bytes that some stores change: none, text that is not UTF-8, each
-// byte, and a mebibyte.
+// payloads are bytes that some stores change: none, text that is not UTF-8, each byte, and a mebibyte.
 func payloads() [][]byte {
 	every := make([]byte, 256)
 	for i := range every {

@@ -75,10 +75,10 @@ var aliasClauses = []kit.Check{
 		if !reflect.DeepEqual(second, before) {
 			c.Errorf("a list changed when another was overwritten: got %s, want %s", diff.Show(second), diff.Show(before))
 		}
-		c.SameAuthenticators("the list after a result was overwritten", c.ListAuthenticators(owner), want)
+		c.Same("the list after a result was overwritten", c.ListAuthenticators(owner), want)
 		_ = append(second, adapter.Authenticator{CredentialID: "appended"}) //nolint:gocritic // it writes into what it shares
 		want = append(want, c.Authenticator(owner))
-		c.SameAuthenticators("the list after an append to a result", c.ListAuthenticators(owner), want)
+		c.Same("the list after an append to a result", c.ListAuthenticators(owner), want)
 		if c.Works("GetAuthenticator") {
 			for _, w := range want {
 				c.Same("GetAuthenticator after lists were overwritten", c.GetAuthenticator(w.CredentialID), &w)
@@ -177,13 +177,7 @@ func pointed(c *kit.Context) []pointedWrite {
 			reads: func(c *kit.Context) map[string]func() any {
 				all := map[string]func() any{"GetAuthenticator": read}
 				if c.Works("ListAuthenticatorsByUserID") {
-					all["ListAuthenticatorsByUserID"] = func() any {
-						list := c.ListAuthenticators(want.UserID)
-						if len(list) != 1 {
-							c.Fatalf("ListAuthenticatorsByUserID: got %d, want 1", len(list))
-						}
-						return &list[0]
-					}
+					all["ListAuthenticatorsByUserID"] = func() any { return only(c, c.ListAuthenticators(want.UserID)) }
 				}
 				if c.Works("UpdateAuthenticatorCounter") {
 					all["UpdateAuthenticatorCounter"] = func() any { return c.UpdateCounter(want.CredentialID, want.Counter) }
@@ -219,9 +213,7 @@ func pointed(c *kit.Context) []pointedWrite {
 func pointedUpdate(c *kit.Context) pointedWrite {
 	u := c.User()
 	v := c.NewUser()
-	update := adapter.UserUpdate{
-		ID: u.ID, Name: adapter.To(v.Name), Email: adapter.To(v.Email), EmailVerified: adapter.To(v.EmailVerified), Image: adapter.To(v.Image),
-	}
+	update := kit.UpdateTo(u.ID, v)
 	want := deepCopy(u).(*adapter.User)
 	update.Apply(want)
 	want = deepCopy(want).(*adapter.User)
@@ -249,13 +241,8 @@ func pointedAccountUpdate(c *kit.Context) pointedWrite {
 		reads: func(c *kit.Context) map[string]func() any {
 			all := map[string]func() any{"GetAccount": read}
 			if c.Works("ListAccountsByUserID") {
-				all["ListAccountsByUserID"] = func() any {
-					list := kit.Of[[]adapter.Account](c, kit.ListAccountsByUserID(want.UserID))
-					if len(list) != 1 {
-						c.Fatalf("ListAccountsByUserID: got %d, want 1", len(list))
-					}
-					return &list[0]
-				}
+				list := kit.ListAccountsByUserID(want.UserID)
+				all[list.Method] = func() any { return only(c, kit.Of[[]adapter.Account](c, list)) }
 			}
 			return all
 		}}
@@ -290,6 +277,14 @@ func pointedSignUps(c *kit.Context) []pointedWrite {
 		add(&s3, &s3.Authenticator, w, &w.UserID, "GetAuthenticator", func() any { return c.GetAuthenticator(w.CredentialID) })
 	}
 	return all
+}
+
+// only returns the one record of the list.
+func only[T any](c *kit.Context, list []T) *T {
+	if len(list) != 1 {
+		c.Fatalf("the list of the user's records: got %d of type %T, want 1", len(list), list)
+	}
+	return &list[0]
 }
 
 // userReads returns the reads that return the user.
@@ -359,45 +354,57 @@ func overwrite(c *kit.Context, x any) {
 	scribble(reflect.ValueOf(x))
 }
 
-// scribble overwrites everything that the pointer v points to. Of a slice it also
-// overwrites what an append would.
+// scribble overwrites everything that the pointer v points to. Of a slice it also overwrites what an append would.
 func scribble(v reflect.Value) {
+	below(v, true, func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer, reflect.Interface, reflect.Slice:
+		case reflect.Struct:
+			if v.CanSet() && isInstant(v) {
+				v.Set(reflect.ValueOf(time.Date(1999, 9, 9, 9, 9, 9, 9, time.UTC)))
+			}
+		case reflect.String:
+			v.SetString("overwritten")
+		case reflect.Int64:
+			v.SetInt(-1)
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.Uint8:
+			v.SetUint('#')
+		default:
+			panic(fmt.Sprintf("adaptertest: scribble does not know %v", v.Type()))
+		}
+	})
+}
+
+func isInstant(v reflect.Value) bool { return v.Type() == reflect.TypeFor[time.Time]() }
+
+// below visits v and all that it points to and holds, but not what is in an instant. With spare it also visits what
+// an append to a slice would overwrite.
+func below(v reflect.Value, spare bool, visit func(reflect.Value)) {
 	if !v.IsValid() {
 		return
 	}
-	if v.CanSet() && v.Type() == reflect.TypeFor[time.Time]() {
-		v.Set(reflect.ValueOf(time.Date(1999, 9, 9, 9, 9, 9, 9, time.UTC)))
-		return
-	}
+	visit(v)
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			scribble(v.Elem())
+		below(v.Elem(), spare, visit)
+	case reflect.Slice:
+		if spare {
+			v = v.Slice(0, v.Cap())
+		}
+		for i := range v.Len() {
+			below(v.Index(i), spare, visit)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			scribble(v.Field(i))
+		for i := 0; i < v.NumField() && !isInstant(v); i++ {
+			below(v.Field(i), spare, visit)
 		}
-	case reflect.Slice:
-		for i, whole := 0, v.Slice(0, v.Cap()); i < whole.Len(); i++ {
-			scribble(whole.Index(i))
-		}
-	case reflect.String:
-		v.SetString("overwritten")
-	case reflect.Int64:
-		v.SetInt(-1)
-	case reflect.Bool:
-		v.SetBool(!v.Bool())
-	case reflect.Uint8:
-		v.SetUint('#')
-	default:
-		panic(fmt.Sprintf("adaptertest: scribble does not know %v", v.Type()))
 	}
 }
 
-// elementsShareNothing is the part of ALIAS-04 for the elements of one list, which have
-// equal contents apart from their keys. Each is overwritten, also behind its end, and the
-// others stay as they were.
+// elementsShareNothing is the part of ALIAS-04 for the elements of one list, which have equal contents apart from
+// their keys. Each is overwritten, also behind its end, and the others stay as they were.
 func elementsShareNothing(c *kit.Context) {
 	owner := c.User().ID
 	sameAccount, sameAuthenticator := c.NewAccount(owner), c.NewAuthenticator(owner)
@@ -447,10 +454,8 @@ func elementsShareNothing(c *kit.Context) {
 // concurrentResultsShareNothing is ALIAS-06: two reads of one record at the same
 // moment, through one adapter. An adapter may combine them into one read.
 func concurrentResultsShareNothing(c *kit.Context) {
-	reads := c.Working(kit.NewFixture(c, c.Adapter).Reads())
-	if len(reads) == 0 {
-		c.NotApplicable("the adapter reads nothing")
-	}
+	works := func(k kit.Call) bool { return c.Works(k.Method) }
+	reads := kit.Applicable(c, kit.NewFixture(c, c.Adapter).Reads(), works, "the adapter reads nothing")
 	twice := func(k kit.Call, n int) race.Case {
 		return race.Case{Calls: slices.Repeat([]kit.Call{k}, n), Verify: func(h []race.Operation) error {
 			for i := range h {
@@ -473,34 +478,15 @@ func concurrentResultsShareNothing(c *kit.Context) {
 // sharesMemory reports whether a change through a can be seen through b.
 func sharesMemory(a, b reflect.Value) bool {
 	addresses := map[uintptr]bool{}
-	visitMemory(a, func(p uintptr) { addresses[p] = true })
 	shared := false
-	visitMemory(b, func(p uintptr) { shared = shared || addresses[p] })
-	return shared
-}
-
-func visitMemory(v reflect.Value, visit func(uintptr)) {
-	switch v.Kind() {
-	case reflect.Interface:
-		visitMemory(v.Elem(), visit)
-	case reflect.Pointer:
-		if !v.IsNil() && v.Type() != reflect.TypeFor[*time.Location]() {
-			visit(v.Pointer())
-			visitMemory(v.Elem(), visit)
-		}
-	case reflect.Slice:
-		if v.Len() > 0 {
-			visit(v.Pointer())
-		}
-		for i := range v.Len() {
-			visitMemory(v.Index(i), visit)
-		}
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			return
-		}
-		for i := range v.NumField() {
-			visitMemory(v.Field(i), visit)
-		}
+	pointers := func(of reflect.Value, visit func(uintptr)) {
+		below(of, false, func(v reflect.Value) {
+			if v.Kind() == reflect.Pointer && !v.IsNil() || v.Kind() == reflect.Slice && v.Len() > 0 {
+				visit(v.Pointer())
+			}
+		})
 	}
+	pointers(a, func(p uintptr) { addresses[p] = true })
+	pointers(b, func(p uintptr) { shared = shared || addresses[p] })
+	return shared
 }

@@ -178,119 +178,105 @@ type instantField struct {
 	name string
 	// expires: a record whose instant is past may be absent [SESS-20] [VTOK-12].
 	expires bool
-	methods []string
-	// put stores the instant. It returns the instant that the write returned,
-	// and a function that reads it back, which returns nil for an absent record.
-	put func(c *kit.Context, owner string, t time.Time) (returned *time.Time, read func() (*time.Time, error), err error)
+	// mayBeNil: the write may return nothing [SESS-09] [VTOK-15].
+	mayBeNil bool
+	methods  []string
+	// calls returns the call that stores the instant and, unless the record is a user, the call that reads it.
+	calls func(c *kit.Context, owner string, t time.Time) (write, read kit.Call)
 }
 
 var instantFields = []instantField{
-	{"emailVerified by CreateUser", false, []string{"CreateUser", "GetUser"}, func(c *kit.Context, _ string, t time.Time) (*time.Time, func() (*time.Time, error), error) {
-		u := c.NewUser()
-		u.EmailVerified = &t
-		got, err := c.Adapter.CreateUser(c.Ctx, u)
-		if err != nil || got == nil {
-			return nil, nil, err
+	{"emailVerified by CreateUser", false, false, []string{"CreateUser", "GetUser"},
+		func(c *kit.Context, _ string, t time.Time) (write, read kit.Call) {
+			u := c.NewUser()
+			u.EmailVerified = &t
+			return kit.CreateUser(u), read
+		}},
+	{"emailVerified by UpdateUser", false, false, []string{"CreateUser", "UpdateUser", "GetUser"},
+		func(_ *kit.Context, owner string, t time.Time) (write, read kit.Call) {
+			return kit.UpdateUser(adapter.UserUpdate{ID: owner, EmailVerified: adapter.To(&t)}), read
+		}},
+	{"expires by CreateSession", true, false, []string{"CreateUser", "CreateSession", "GetSessionAndUser"},
+		func(c *kit.Context, owner string, t time.Time) (write, read kit.Call) {
+			token := c.Secret("session")
+			return kit.CreateSession(adapter.Session{SessionToken: token, UserID: owner, Expires: t}), kit.GetSessionAndUser(token)
+		}},
+	{"expires by UpdateSession", true, true, []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"},
+		func(c *kit.Context, owner string, t time.Time) (write, read kit.Call) {
+			token := c.Session(owner).SessionToken
+			return kit.ExtendSession(token, t), kit.GetSessionAndUser(token)
+		}},
+	{"expires by CreateVerificationToken", true, true, []string{"CreateVerificationToken", "UseVerificationToken"},
+		func(c *kit.Context, _ string, t time.Time) (write, read kit.Call) {
+			x := c.NewToken()
+			x.Expires = t
+			return kit.CreateVerificationToken(x), kit.UseVerificationToken(x.Key())
+		}},
+}
+
+// put stores the instant. It returns the instant that the write returned, and a function that reads it back, which
+// returns nil for an absent record.
+func (p instantField) put(c *kit.Context, owner string, t time.Time) (returned *time.Time, read func() (*time.Time, error), err error) {
+	write, lookup := p.calls(c, owner, t)
+	got, err := write.Do(c.Ctx, c.Adapter)
+	if err != nil || kit.IsNilRecord(got) && !p.mayBeNil {
+		return nil, nil, err
+	}
+	return instantOf(got), func() (*time.Time, error) {
+		if u, ok := got.(*adapter.User); ok {
+			return readVerified(c, u)
 		}
-		return got.EmailVerified, readVerified(c, *got), nil
-	}},
-	{"emailVerified by UpdateUser", false, []string{"CreateUser", "UpdateUser", "GetUser"}, func(c *kit.Context, owner string, t time.Time) (*time.Time, func() (*time.Time, error), error) {
-		got, err := c.Adapter.UpdateUser(c.Ctx, adapter.UserUpdate{ID: owner, EmailVerified: adapter.To(&t)})
-		if err != nil || got == nil {
-			return nil, nil, err
-		}
-		return got.EmailVerified, readVerified(c, *got), nil
-	}},
-	{"expires by CreateSession", true, []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, func(c *kit.Context, owner string, t time.Time) (*time.Time, func() (*time.Time, error), error) {
-		s := adapter.Session{SessionToken: c.Secret("session"), UserID: owner, Expires: t}
-		got, err := c.Adapter.CreateSession(c.Ctx, s)
-		if err != nil || got == nil {
-			return nil, nil, err
-		}
-		return &got.Expires, readExpires(c, s.SessionToken), nil
-	}},
-	{"expires by UpdateSession", true, []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, func(c *kit.Context, owner string, t time.Time) (*time.Time, func() (*time.Time, error), error) {
-		s := c.Session(owner)
-		got, err := c.Adapter.UpdateSession(c.Ctx, adapter.SessionUpdate{SessionToken: s.SessionToken, Expires: adapter.To(t)})
-		if err != nil {
-			return nil, nil, err
-		}
-		if got == nil { // the update may return nil [SESS-09]
-			return nil, readExpires(c, s.SessionToken), nil
-		}
-		return &got.Expires, readExpires(c, s.SessionToken), nil
-	}},
-	{"expires by CreateVerificationToken", true, []string{"CreateVerificationToken", "UseVerificationToken"}, func(c *kit.Context, _ string, t time.Time) (*time.Time, func() (*time.Time, error), error) {
-		x := c.NewToken()
-		x.Expires = t
-		got, err := c.Adapter.CreateVerificationToken(c.Ctx, x)
-		if err != nil {
-			return nil, nil, err
-		}
-		read := func() (*time.Time, error) {
-			r, err := c.Adapter.UseVerificationToken(c.Ctx, x.Key())
-			if r == nil {
-				return nil, err
-			}
-			return &r.Expires, err
-		}
-		if got == nil {
-			return nil, read, nil
-		}
-		return &got.Expires, read, nil
-	}},
+		record, err := lookup.Do(c.Ctx, c.Adapter)
+		return instantOf(record), err
+	}, nil
+}
+
+// instantOf returns the instant of a record, or nil for none.
+func instantOf(record any) *time.Time {
+	if kit.IsNilRecord(record) {
+		return nil
+	}
+	switch r := record.(type) {
+	case *adapter.Session:
+		return &r.Expires
+	case *adapter.SessionAndUser:
+		return &r.Session.Expires
+	case *adapter.VerificationToken:
+		return &r.Expires
+	}
+	return record.(*adapter.User).EmailVerified
 }
 
 // readVerified reads emailVerified by every lookup. If a result differs from
 // that of GetUser, it returns the different one.
-func readVerified(c *kit.Context, u adapter.User) func() (*time.Time, error) {
-	return func() (*time.Time, error) {
-		got, err := c.Adapter.GetUser(c.Ctx, u.ID)
-		if err != nil || got == nil {
-			return nil, err
-		}
-		paths := map[string]*adapter.User{}
-		if c.Works("GetUserByEmail") {
-			paths["GetUserByEmail"] = c.GetUserByEmail(u.Email)
-		}
-		if c.Stores(kit.SessionRecord) {
-			if s := c.GetSession(c.Session(u.ID).SessionToken); s != nil {
-				paths["GetSessionAndUser"] = &s.User
-			}
-		}
-		if c.Works("GetUserByAccount") {
-			paths["GetUserByAccount"] = c.GetUserByAccount(c.Account(u.ID).Key())
-		}
-		for _, method := range kit.SortedKeys(paths) {
-			c.Same(method+", against GetUser", paths[method], got)
-		}
-		return got.EmailVerified, nil
+func readVerified(c *kit.Context, u *adapter.User) (*time.Time, error) {
+	got, err := c.Adapter.GetUser(c.Ctx, u.ID)
+	if err != nil || got == nil {
+		return nil, err
 	}
-}
-
-func readExpires(c *kit.Context, token string) func() (*time.Time, error) {
-	return func() (*time.Time, error) {
-		r, err := c.Adapter.GetSessionAndUser(c.Ctx, token)
-		if r == nil {
-			return nil, err
-		}
-		return &r.Session.Expires, err
+	paths := map[string]*adapter.User{}
+	if c.Works("GetUserByEmail") {
+		paths["GetUserByEmail"] = c.GetUserByEmail(u.Email)
 	}
+	if c.Stores(kit.SessionRecord) {
+		if s := c.GetSession(c.Session(u.ID).SessionToken); s != nil {
+			paths["GetSessionAndUser"] = &s.User
+		}
+	}
+	if c.Works("GetUserByAccount") {
+		paths["GetUserByAccount"] = c.GetUserByAccount(c.Account(u.ID).Key())
+	}
+	for _, method := range kit.SortedKeys(paths) {
+		c.Same(method+", against GetUser", paths[method], got)
+	}
+	return got.EmailVerified, nil
 }
 
 // workingInstantFields returns the text fields whose methods the adapter has; the clause
 // does not apply if there is none.
 func workingInstantFields(c *kit.Context) []instantField {
-	var have []instantField
-	for _, p := range instantFields {
-		if !slices.ContainsFunc(p.methods, c.Lacks) {
-			have = append(have, p)
-		}
-	}
-	if len(have) == 0 {
-		c.NotApplicable("the adapter keeps no instants")
-	}
-	return have
+	works := func(p instantField) bool { return !slices.ContainsFunc(p.methods, c.Lacks) }
+	return kit.Applicable(c, instantFields, works, "the adapter keeps no instants")
 }
 
 // atInstants is a clause that tries each field that holds an instant.
@@ -303,8 +289,7 @@ func atInstants(try func(c *kit.Context, p instantField, owner string)) func(c *
 	}
 }
 
-// judge stores an instant that must be accepted, and lets want judge the results
-// of the write and of the read.
+// judge stores an instant that must be accepted, and lets want judge the results of the write and of the read.
 func (p instantField) judge(c *kit.Context, owner string, t time.Time, want func(what string, got time.Time)) {
 	returned, read, err := p.put(c, owner, t)
 	if err != nil || read == nil {
@@ -327,8 +312,7 @@ func (p instantField) judge(c *kit.Context, owner string, t time.Time, want func
 	}
 }
 
-// round stores an instant on a whole unit of the precision, which must come back
-// unchanged.
+// round stores an instant on a whole unit of the precision, which must come back unchanged.
 func (p instantField) round(c *kit.Context, owner string, t time.Time, refusable bool) {
 	if refusable {
 		if _, _, err := p.put(c, owner, t); err != nil { // the write may fail

@@ -11,16 +11,9 @@ import (
 // textFields returns the text fields that keep accepts and whose methods the adapter
 // has; the clause does not apply if there is none.
 func textFields(c *kit.Context, keep func(kit.TextField) bool) []kit.TextField {
-	var have []kit.TextField
-	for _, p := range kit.TextFields {
-		if keep(p) && c.Harness().Declarations.Keeps(p.Name) && !slices.ContainsFunc(p.Methods, c.Lacks) {
-			have = append(have, p)
-		}
-	}
-	if len(have) == 0 {
-		c.NotApplicable("the adapter keeps no such text")
-	}
-	return have
+	return kit.Applicable(c, kit.TextFields, func(p kit.TextField) bool {
+		return keep(p) && c.Harness().Declarations.Keeps(p.Name) && !slices.ContainsFunc(p.Methods, c.Lacks)
+	}, "the adapter keeps no such text")
 }
 
 // inFields is a clause that tries each of these text fields.
@@ -34,6 +27,11 @@ func inFields(keep func(kit.TextField) bool, try func(c *kit.Context, p kit.Text
 }
 
 func everyTextField(kit.TextField) bool { return true }
+
+func keyTextField(p kit.TextField) bool { return p.Key }
+
+// invalidUTF8 holds bytes that are never UTF-8, a surrogate, an overlong slash and a character cut short.
+var invalidUTF8 = []string{"\xff\xfe", "\xed\xa0\x80", "\xc0\xaf", "\xe2\x82"}
 
 // What a store may do with a text instead of keeping it.
 const (
@@ -49,15 +47,13 @@ func keeps(c *kit.Context, p kit.TextField, owner, text string, refusable bool) 
 	}
 	x, err := p.Put(c, owner, text)
 	switch {
-	case err != nil && (refusable || p.Chosen):
-		return nil
+	case p.Chosen || err != nil && refusable:
 	case err != nil:
 		c.Errorf("%s = %s: %v", p.Name, diff.Show(text), err)
-		return nil
-	case x == nil && p.Chosen:
-		return nil
 	case x == nil:
 		c.Errorf("%s = %s: the write returned nothing", p.Name, diff.Show(text))
+	}
+	if err != nil || x == nil {
 		return nil
 	}
 	got, err := x.Find(text)

@@ -15,10 +15,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// TIME-08 runs the TIME group of this test again, in processes with another
-// TZ. zoneVariable names a directory for these processes. Each side leaves a
-// file there about the records that it wrote, for the case that both share a
-// store.
+// TIME-08 runs the TIME group of this test again, in processes with another TZ. zoneVariable names a directory
+// for these processes. Each side leaves a file there about the records that it wrote, for the case that both
+// share a store.
 const zoneVariable = "ADAPTERTEST_ZONE_RUN"
 
 const (
@@ -27,7 +26,6 @@ const (
 	childReport = "report.json"
 )
 
-// otherZones is TIME-08.
 func otherZones(c *kit.Context) {
 	if dir := os.Getenv(zoneVariable); dir != "" {
 		readNote(c, c.Adapter, filepath.Join(dir, parentWrote), "written in zone "+time.Local.String()+" of another process")
@@ -61,8 +59,7 @@ func otherZones(c *kit.Context) {
 	}
 }
 
-// runInZone runs the TIME group of the test in another process and returns the
-// end of its output.
+// runInZone runs the TIME group of the test in another process and returns the end of its output.
 func runInZone(c *kit.Context, zone, dir string) string {
 	timeout := c.Run.Harness.Timeout()
 	ctx, cancel := context.WithTimeout(c.Ctx, timeout-timeout/8) // leave time to judge
@@ -137,16 +134,11 @@ func writeNote(c *kit.Context, path string) {
 		u.EmailVerified = new(n.Verified.Local())
 		n.UserID, n.Email = c.CreateUser(u).ID, u.Email
 		if c.Works("CreateSession") {
-			s := adapter.Session{SessionToken: c.Secret("session"), UserID: n.UserID, Expires: n.Expires.Local()}
-			c.CreateSession(s)
-			n.SessionToken = s.SessionToken
+			n.SessionToken = kit.SessionUntil(c, n.UserID, n.Expires.Local()).SessionToken
 		}
 	}
 	if c.Works("CreateVerificationToken") {
-		t := c.NewToken()
-		t.Expires = n.Expires.Local()
-		c.CreateToken(t)
-		n.Token = t.Key()
+		n.Token = kit.TokenOf(c, c.NewToken().Identifier, n.Expires.Local()).Key()
 	}
 	raw, err := json.Marshal(n)
 	if err == nil {
@@ -157,8 +149,7 @@ func writeNote(c *kit.Context, path string) {
 	}
 }
 
-// readNote reads the records that another process's note names. If a record is
-// absent, the store is not shared.
+// readNote reads the records that another process's note names. If a record is absent, the store is not shared.
 func readNote(c *kit.Context, a adapter.Adapter, path, what string) {
 	raw, err := os.ReadFile(path) //nolint:gosec // in a directory that this test made
 	var n zoneNote
@@ -192,8 +183,7 @@ func readNote(c *kit.Context, a adapter.Adapter, path, what string) {
 	}
 }
 
-// throughSecond writes instants through one adapter and reads them through
-// another on the same store.
+// throughSecond writes instants through one adapter and reads them through another on the same store.
 func throughSecond(c *kit.Context, reader adapter.Adapter) {
 	path := filepath.Join(c.TB.TempDir(), parentWrote)
 	writeNote(c, path)

@@ -81,7 +81,9 @@ func generate(form string, without []string) ([]byte, error) {
 		})
 	}
 	slices.SortStableFunc(all, func(a, b method) int { return order(a) - order(b) })
-	t, err := template.New(form).Funcs(template.FuncMap{"interfaces": interfaces, "lower": lower, "other": other, "wire": wire}).ParseFS(forms, form)
+	t, err := template.New(form).Funcs(template.FuncMap{
+		"arity": arity, "interfaces": interfaces, "lower": lower, "other": other, "wire": wire,
+	}).ParseFS(forms, form)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +131,9 @@ func interfaces(all []method) (names []string) {
 	}
 	return names
 }
+
+// arity is the number of the parameters in words, at least one.
+func arity(m method) string { return []string{"one", "two", "three", "four"}[len(m.Params)-1] }
 
 func lower(name string) string { return strings.ToLower(name[:1]) + name[1:] }
 
