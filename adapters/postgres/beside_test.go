@@ -130,6 +130,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 	for name, change := range map[string]string{
 		"naive timestamps": `ALTER TABLE users ALTER "emailVerified" TYPE timestamp; ALTER TABLE verification_token ALTER expires TYPE timestamp;
 			ALTER TABLE sessions ALTER expires TYPE timestamp USING expires AT TIME ZONE 'UTC'`,
+		"generated column":   `ALTER TABLE users DROP COLUMN image, ADD COLUMN image text GENERATED ALWAYS AS (lower(name)) STORED`,
 		"char":               `ALTER TABLE users ALTER email TYPE char(100); UPDATE users SET email = rtrim(email)`,
 		"folding index":      `CREATE UNIQUE INDEX lower_email ON users (lower(email))`,
 		"deferrable key":     `ALTER TABLE sessions ADD CONSTRAINT own FOREIGN KEY ("userId") REFERENCES users DEFERRABLE`,

@@ -33,7 +33,9 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db link, sql *stat
 			if sql, err = a.statements(ctx, db); err != nil {
 				return err
 			}
-			err = f(db, sql)
+			if err = f(db, sql); err == nil {
+				return nil
+			}
 			renamed = sql.own.lacks(err)
 			return refusalOf(err, sql.own)
 		})
@@ -44,7 +46,7 @@ func (a *Adapter) call(ctx context.Context, op string, f func(db link, sql *stat
 			began = time.Now()
 			continue // the server has refused the statement before it did anything
 		}
-		if try == 1 && !a.inTx && (renamed || isCode(err, featureNotSupported, invalidStatementName, invalidInstant)) {
+		if try == 1 && !a.inTx && (renamed || isCode(err, featureNotSupported, invalidStatementName, invalidInstant, hiddenRows)) {
 			a.ready.Store(nil) // somebody may have changed the tables: compare them again
 			continue
 		}

@@ -34,7 +34,8 @@ const (
 	featureNotSupported  = "0A000" // also: a cached plan must not change its result type
 	invalidStatementName = "26000" // a prepared statement is gone
 	invalidInstant       = "22007" // also: a column has another type, see writtenInstant
-	divisionByZero       = "22012" // a trigger left a record of a sign-up out
+	divisionByZero       = "22012" // a trigger left a record of a sign-up out, or kept one of a deleted user
+	hiddenRows           = "2201W" // see mostRows
 
 	insufficientPrivilege = "42501"
 	readOnlyTransaction   = "25006"
@@ -83,8 +84,9 @@ func withoutValues(err error) error {
 // it likes, even with a code that usually comes without a value.
 var reasons = map[string]string{
 	"08": "the connection failed", "0A": "the server does not support the statement", "22": "a value is not valid",
-	"22001": "a value is too long for its column", "22003": "a number is out of range", "22007": "an instant is out of range, or its column has another type",
-	"23": "a constraint refused the record", uniqueViolation: "duplicate key", foreignKeyViolation: "a foreign key refused the record",
+	"22001": "a value is too long for its column", "22003": "a number is out of range", hiddenRows: "row security may hide rows from the role",
+	"22007": "an instant is out of range, or its column has another type",
+	"23":    "a constraint refused the record", uniqueViolation: "duplicate key", foreignKeyViolation: "a foreign key refused the record",
 	notNullViolation: "a column does not accept null", "23514": "a check constraint refused the record",
 	"25": "the state of the transaction does not allow the statement", readOnlyTransaction: "the connection is read-only",
 	"25P02": "the transaction is aborted", "28": "the server refused the role", "40": "the transaction was rolled back",
@@ -130,6 +132,9 @@ func (r *refusal) Unwrap() error { return r.PgError }
 
 // cleaned returns the error of the server after change has changed it.
 func cleaned(err error, change func(*pgconn.PgError)) error {
+	if err == nil {
+		return nil
+	}
 	var connecting *pgconn.ConnectError
 	var pgErr *pgconn.PgError
 	var done *refusal

@@ -19,7 +19,8 @@ type link interface {
 	inTurn(ctx context.Context, first, second query, read func(rows, error) error) error
 	// savepoint runs f under a savepoint of the caller's transaction.
 	savepoint(ctx context.Context, f func(link) error) error
-	// styled reports whether instants may come in a form that the driver can't read.
+	// styled reports whether DateStyle may have another value than ISO. Instants then come
+	// in the form that sentTime reads.
 	styled() bool
 }
 
@@ -32,11 +33,10 @@ type query struct {
 // rows is the result of a statement. Close reads it to its end.
 type rows interface {
 	Next() bool
+	// Scan returns errRefused for a row whose first column is null, if that is a text.
 	Scan(dest ...any) error
 	Err() error
 	Close()
-	// refused reports whether the first column of the row is null.
-	refused() bool
 }
 
 // pgxLink runs statements with pgx.
@@ -47,7 +47,7 @@ type pgxLink struct {
 
 func (l pgxLink) query(ctx context.Context, sql string, args ...any) (rows, error) {
 	r, err := l.db.Query(ctx, sql, args...)
-	return pgxRows{r}, err
+	return pgxRows{r, l.styled()}, err
 }
 
 func (l pgxLink) exec(ctx context.Context, sql string, args ...any) (int64, error) {
@@ -64,7 +64,7 @@ func (l pgxLink) inTurn(ctx context.Context, one, two query, read func(rows, err
 	_, err := results.Exec()
 	if err == nil {
 		r, failed := results.Query()
-		err = read(pgxRows{r}, failed)
+		err = read(pgxRows{r, l.styled()}, failed)
 	}
 	if closed := results.Close(); err == nil {
 		err = closed
@@ -81,9 +81,17 @@ func (l pgxLink) styled() bool {
 	return l.conn != nil && !strings.HasPrefix(l.conn.PgConn().ParameterStatus("DateStyle"), "ISO")
 }
 
-type pgxRows struct{ pgx.Rows }
+type pgxRows struct {
+	pgx.Rows
+	styled bool
+}
 
-func (r pgxRows) refused() bool {
-	values := r.RawValues()
-	return len(values) > 0 && values[0] == nil
+func (r pgxRows) Scan(dest ...any) error {
+	if values := r.RawValues(); len(values) > 0 && values[0] == nil {
+		return errRefused
+	}
+	if r.styled {
+		readSent(dest)
+	}
+	return r.Rows.Scan(dest...)
 }

@@ -26,7 +26,8 @@ func (f option) apply(o *options) { f(o) }
 
 // WithSchema names the schema that holds the tables. EnsureSchema creates it if
 // it is absent. By default the search path of the connection decides where the
-// tables are found and made.
+// tables are found and made, in each call: if somebody changes the path of the role or of
+// the database later, new connections lead to other tables. WithSchema prevents that.
 func WithSchema(name string) Option {
 	return option(func(o *options) { o.schema, o.schemaSet = name, true })
 }

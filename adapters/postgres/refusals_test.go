@@ -193,6 +193,52 @@ func TestSilentRefusals(t *testing.T) {
 	})
 }
 
+// TestKeptFromACascade: a trigger of the site keeps a record of a user who is deleted.
+// Foreign keys don't tell. The call fails, and the user and all records are still there.
+func TestKeptFromACascade(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, prefix string) {
+		ctx := t.Context()
+		ada := must(a.CreateUser(ctx, adapter.User{Email: adaEmail}))(t)
+		must(a.LinkAccount(ctx, adapter.Account{UserID: ada.ID, Provider: "p", ProviderAccountID: "1"}))(t)
+		must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: ada.ID, Expires: time.Now()}))(t)
+		must(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: ada.ID}))(t)
+		must(a.SetPassword(ctx, adapter.Password{UserID: ada.ID, Hash: "h"}))(t)
+		execSQL(t, pool, `CREATE FUNCTION `+prefix+`never() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+			CREATE FUNCTION `+prefix+`audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$`, pgx.QueryExecModeSimpleProtocol)
+		again := func() *postgres.Adapter { // compares the tables again
+			if prefix == "" {
+				return newAdapter(t, pool)
+			}
+			return newAdapter(t, pool, postgres.WithSchema(strings.TrimSuffix(prefix, ".")))
+		}
+		for _, table := range []string{"sessions", "accounts", "authenticators", "passwords"} {
+			execSQL(t, pool, fmt.Sprintf(`CREATE TRIGGER keep BEFORE DELETE ON %[1]s%[2]s FOR EACH ROW EXECUTE FUNCTION %[1]snever()`, prefix, table))
+			b := again()
+			_, err := b.DeleteUser(ctx, ada.ID)
+			says(t, err, "trigger")
+			tx, _ := begin(t, pool)
+			_, err = b.On(tx).DeleteUser(ctx, ada.ID)
+			says(t, err, "trigger")
+			same(t, "the user", must(b.On(tx).GetUser(ctx, ada.ID))(t), *ada)
+			if err := tx.Rollback(ctx); err != nil {
+				t.Fatal(err)
+			}
+			execSQL(t, pool, fmt.Sprintf(`DROP TRIGGER keep ON %s%s`, prefix, table))
+		}
+		same(t, "the user", must(a.GetUser(ctx, ada.ID))(t), *ada)
+		if len(must(a.ListSessionsByUserID(ctx, ada.ID))(t)) != 1 || must(a.GetPassword(ctx, ada.ID))(t) == nil {
+			t.Error("a record of the user is gone")
+		}
+		// A trigger that keeps nothing is no hindrance.
+		execSQL(t, pool, fmt.Sprintf(`CREATE TRIGGER audit BEFORE DELETE ON %[1]ssessions FOR EACH ROW EXECUTE FUNCTION %[1]saudit()`, prefix))
+		same(t, "the deleted user", must(again().DeleteUser(ctx, ada.ID))(t), *ada)
+		if n := value[int](t, pool, `SELECT count(*)::int FROM `+prefix+`sessions WHERE "userId"::text = $1`, ada.ID); n != 0 {
+			t.Errorf("%d sessions are left", n)
+		}
+	})
+}
+
 // TestSecretsStayOutOfErrors: a trigger quotes a secret in every field of an error, with
 // codes of every class. The code stays.
 func TestSecretsStayOutOfErrors(t *testing.T) {

@@ -1,8 +1,11 @@
 package postgres
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -14,7 +17,7 @@ var errRefused = errors.New("refused")
 // first returns the first row. It reads the result to its end, because only
 // then has the server committed. It returns nil if there is no row.
 // [FAULT-01] [FAULT-09]
-func first[T any](rows rows, err error, scan func(rows) (T, error)) (*T, error) {
+func first[T any](rows rows, err error, scan func(rows, *T) error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -22,33 +25,30 @@ func first[T any](rows rows, err error, scan func(rows) (T, error)) (*T, error) 
 	if !rows.Next() {
 		return nil, rows.Err()
 	}
-	refused := rows.refused()
 	v := new(T)
-	if !refused {
-		if *v, err = scan(rows); err != nil {
-			return nil, err
-		}
-	}
-	rows.Close()
-	if err := rows.Err(); err != nil {
+	if err = scan(rows, v); err != nil && !errors.Is(err, errRefused) {
 		return nil, err
 	}
-	if refused {
+	rows.Close()
+	if failed := rows.Err(); failed != nil {
+		return nil, failed
+	}
+	if err != nil {
 		return nil, errRefused
 	}
 	return v, nil
 }
 
 // collect returns all rows, in a list that is not nil. [FAULT-09]
-func collect[T any](rows rows, err error, scan func(rows) (T, error)) ([]T, error) {
+func collect[T any](rows rows, err error, scan func(rows, *T) error) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	all := []T{}
 	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
+		var v T
+		if err := scan(rows, &v); err != nil {
 			return nil, err
 		}
 		all = append(all, v)
@@ -58,56 +58,59 @@ func collect[T any](rows rows, err error, scan func(rows) (T, error)) ([]T, erro
 }
 
 // scanOne is the scan function for rows of one column.
-func scanOne[T any](rows rows) (v T, err error) {
-	err = rows.Scan(&v)
-	return v, err
-}
+func scanOne[T any](rows rows, v *T) error { return rows.Scan(v) }
 
 // ignoreColumns is the scan function for statements whose rows are not
 // used.
-func ignoreColumns(rows) (struct{}, error) { return struct{}{}, nil }
+func ignoreColumns(rows, *struct{}) error { return nil }
 
-func scanUser(rows rows) (u adapter.User, err error) {
-	err = rows.Scan(&u.ID, &u.Name, &u.Email, &u.EmailVerified, &u.Image)
+func scanUser(rows rows, u *adapter.User) error { return scanUserAnd(rows, u) }
+
+// scanUserAnd is scanUser for rows in which more columns follow.
+func scanUserAnd(rows rows, u *adapter.User, more ...any) error {
+	var email *string // the server takes longer for COALESCE than a client for a pointer
+	err := rows.Scan(append([]any{&u.ID, &u.Name, &email, &u.EmailVerified, &u.Image}, more...)...)
+	if email != nil {
+		u.Email = *email
+	}
 	inUTC(u.EmailVerified)
-	return u, err
+	return err
 }
 
-func scanAccount(rows rows) (a adapter.Account, err error) {
+func scanAccount(rows rows, a *adapter.Account) error {
 	var details *string
-	err = rows.Scan(&a.Provider, &a.ProviderAccountID, &a.UserID, &a.Type,
+	err := rows.Scan(&a.Provider, &a.ProviderAccountID, &a.UserID, &a.Type,
 		&a.AccessToken, &a.RefreshToken, &a.IDToken, &a.Scope, &a.TokenType,
 		&a.SessionState, &a.ExpiresAt, &details)
 	if details != nil {
 		a.AuthorizationDetails = json.RawMessage(*details)
 	}
-	return a, err
+	return err
 }
 
-func scanSession(rows rows) (s adapter.Session, err error) {
-	err = rows.Scan(&s.SessionToken, &s.UserID, &s.Expires)
+func scanSession(rows rows, s *adapter.Session) error {
+	err := rows.Scan(&s.SessionToken, &s.UserID, &s.Expires)
 	inUTC(&s.Expires)
-	return s, err
+	return err
 }
 
-func scanVerificationToken(rows rows) (v adapter.VerificationToken, err error) {
-	err = rows.Scan(&v.Identifier, &v.Token, &v.Expires)
+func scanVerificationToken(rows rows, v *adapter.VerificationToken) error {
+	err := rows.Scan(&v.Identifier, &v.Token, &v.Expires)
 	inUTC(&v.Expires)
-	return v, err
+	return err
 }
 
-func scanAuthenticator(rows rows) (c adapter.Authenticator, err error) {
-	err = rows.Scan(&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey,
+func scanAuthenticator(rows rows, c *adapter.Authenticator) error {
+	err := rows.Scan(&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey,
 		&c.Counter, &c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports,
 		&c.Name, &c.Created, &c.LastUsed)
 	inUTC(c.Created)
 	inUTC(c.LastUsed)
-	return c, err
+	return err
 }
 
-func scanPassword(rows rows) (p adapter.Password, err error) {
-	err = rows.Scan(&p.UserID, &p.Hash, &p.State)
-	return p, err
+func scanPassword(rows rows, p *adapter.Password) error {
+	return rows.Scan(&p.UserID, &p.Hash, &p.State)
 }
 
 // inUTC sets the time zone of t to UTC. The driver takes the zone from the process
@@ -116,4 +119,48 @@ func inUTC(t *time.Time) {
 	if t != nil {
 		*t = t.UTC()
 	}
+}
+
+// readSent lets the instants among destinations be read from what shape.sent sends.
+func readSent(dest []any) {
+	for i, to := range dest {
+		switch to := to.(type) {
+		case *time.Time:
+			dest[i] = sentTime{to: to}
+		case **time.Time:
+			dest[i] = sentTime{orNull: to}
+		}
+	}
+}
+
+// sentTime is where an instant goes that shape.sent sends, for drivers of every kind. Like
+// time.Time, it has no place for infinity.
+type sentTime struct {
+	to     *time.Time
+	orNull **time.Time // in place of to, for a column that may be null
+}
+
+// Scan reads the hexadecimal digits of the microseconds since the year 2000.
+func (s sentTime) Scan(src any) error {
+	if src == nil && s.orNull != nil {
+		*s.orNull = nil
+		return nil
+	}
+	var digits sql.NullString
+	if err := digits.Scan(src); err != nil {
+		return err
+	}
+	sent, err := strconv.ParseUint(digits.String, 16, 64)
+	micros := int64(sent)
+	if err != nil || micros == math.MaxInt64 || micros == math.MinInt64 { // infinity
+		return errors.New("the instant is out of range")
+	}
+	const second, year2000 = 1_000_000, 946_684_800
+	t := time.Unix(year2000+micros/second, micros%second*1000).UTC()
+	if s.orNull != nil {
+		*s.orNull = &t
+	} else {
+		*s.to = t
+	}
+	return nil
 }

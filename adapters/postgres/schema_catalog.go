@@ -17,6 +17,7 @@ type found struct {
 	Role     string // the role of the connection
 	Lacking  string // the rights on the rows that the role lacks, such as DELETE
 	Hidden   bool   // row security may hide rows from the role
+	Kept     bool   // a trigger of the site may keep rows from a deletion, without an error
 	Encoding string // the encoding of the database
 	Replica  bool   // the server does not enforce foreign keys on the connection
 	Columns  []foundColumn
@@ -41,6 +42,7 @@ type foundColumn struct {
 	NotNull    bool
 	Modifier   int    // atttypmod: the length of a text, the digits of an instant
 	Filled     bool   // the database fills it, by a default, an identity or an expression
+	Generated  string // "s" if the database stores the value of an expression, "v" if it computes it
 	Sequence   string // the sequence of the default, if the role may not use it
 	Exact      bool   // its collation distinguishes all texts
 	Collation  string
@@ -80,6 +82,7 @@ const catalogue = `SELECT json_agg(json_build_object(
 	'Lacking', (SELECT string_agg(p.name, ', ') FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p (name)
 		WHERE NOT has_table_privilege(c.oid, p.name)),
 	'Hidden', c.relrowsecurity AND row_security_active(c.oid),
+	'Kept', EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = c.oid AND g.tgenabled <> 'D' AND g.tgtype & 11 = 11), -- before the deletion of each row
 	'Encoding', getdatabaseencoding(),
 	'Replica', current_setting('session_replication_role') = 'replica',
 	'Columns', (SELECT json_agg(json_build_object(
@@ -88,6 +91,7 @@ const catalogue = `SELECT json_agg(json_build_object(
 			'Modifier', CASE WHEN y.typtype = 'd' THEN y.typtypmod ELSE a.atttypmod END,
 			'NotNull', a.attnotnull,
 			'Filled', a.atthasdef OR a.attidentity <> '',
+			'Generated', a.attgenerated,
 			'Sequence', CASE WHEN a.attidentity = '' AND NOT has_sequence_privilege(pg_get_serial_sequence(t.name, a.attname), 'USAGE')
 				THEN pg_get_serial_sequence(t.name, a.attname) END,
 			'Exact', COALESCE(l.collisdeterministic, true),

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // withParameters opens a pool whose sessions have the given server settings.
@@ -110,6 +111,46 @@ func TestRowSecurityIsRefused(t *testing.T) {
 	}
 }
 
+// TestRowSecurityIsTurnedOn: row security that a site turns on later hides rows, and a hidden
+// record is no absent one. Every call fails and says why, also in a transaction of the caller.
+func TestRowSecurityIsTurnedOn(t *testing.T) {
+	t.Parallel()
+	_, pool, schema := wirings[0].newStore(t)
+	role := newRole(t, pool, schema)
+	fillRecords(t, pool, wiring{}, schema, 3)
+	as := asRole(t, role)
+	a := newAdapter(t, as, postgres.WithSchema(schema))
+	must(a.GetUser(t.Context(), "u1"))(t)
+	tables := []string{"users", "accounts", "sessions", "verification_token", "authenticators", "passwords"}
+	every := func(what string) {
+		for _, table := range tables {
+			execSQL(t, pool, fmt.Sprintf(what, schema+"."+table))
+		}
+	}
+	every(`ALTER TABLE %s ENABLE ROW LEVEL SECURITY`)
+	for _, policies := range []string{"none", "all rows"} {
+		if policies != "none" {
+			every(`CREATE POLICY own ON %s USING (true)`)
+		}
+		for _, c := range calls {
+			if policies == "none" || strings.HasPrefix(c.method, "Get") {
+				says(t, c.do(t.Context(), a, 2, "u2"), "row security")
+			}
+		}
+		tx, _ := begin(t, as)
+		_, err := a.On(tx).GetSessionAndUser(t.Context(), "s1")
+		says(t, err, "row security")
+	}
+	_, err := a.DeleteExpired(t.Context(), time.Now())
+	says(t, err, "row security")
+	every(`ALTER TABLE %s DISABLE ROW LEVEL SECURITY`)
+	for _, c := range calls {
+		if err := c.do(t.Context(), a, 1, "u1"); err != nil {
+			t.Errorf("%s, without row security: %v", c.method, err)
+		}
+	}
+}
+
 // TestSequencesAreNeeded: a role may write to tables whose IDs the database
 // assigns, but may not use their sequences.
 func TestSequencesAreNeeded(t *testing.T) {
@@ -133,6 +174,40 @@ func newRole(t *testing.T, pool *pgxpool.Pool, schema string) string {
 	execSQL(t, pool, `GRANT USAGE ON SCHEMA `+schema+` TO `+role)
 	execSQL(t, pool, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA `+schema+` TO `+role)
 	return role
+}
+
+// TestSearchPathThatChanges: with WithSchema no search path and no temporary table that comes later leads to
+// other tables. Without it the path of each connection decides.
+func TestSearchPathThatChanges(t *testing.T) {
+	t.Parallel()
+	ours, other := newSchema(t), newSchema(t)
+	for _, schema := range []string{ours, other} {
+		if err := newAdapter(t, inSchema(t, schema)).EnsureSchema(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool := inSchema(t, ours)
+	follows, pinned := newAdapter(t, pool), newAdapter(t, pool, postgres.WithSchema(ours))
+	ada := must(pinned.CreateUser(t.Context(), adapter.User{Email: adaEmail}))(t)
+	for _, change := range []string{`SET search_path = ` + other, `CREATE TEMPORARY TABLE users (LIKE ` + other + `.users)`} {
+		conn := must(pool.Acquire(t.Context()))(t)
+		if _, err := conn.Exec(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+		by := func(a *postgres.Adapter) *adapter.User {
+			t.Helper()
+			return must(a.On(conn.Conn()).GetUserByEmail(t.Context(), adaEmail))(t)
+		}
+		if got := by(pinned); got == nil || got.ID != ada.ID {
+			t.Errorf("WithSchema, after %s: got %v", change, got)
+		}
+		if got := by(follows); got != nil {
+			t.Errorf("without WithSchema, after %s: got %v", change, got)
+		}
+		if err := conn.Hijack().Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestVersionTableEditedByHand tests a version table with a deleted row, with

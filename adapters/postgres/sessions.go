@@ -19,13 +19,11 @@ func (a *Adapter) CreateSession(ctx context.Context, session adapter.Session) (*
 // GetSessionAndUser implements [adapter.Sessions]. It is one join and one round trip.
 // An expired session is returned with its true Expires. [SESS-02] [SESS-20] [SESS-22]
 func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*adapter.SessionAndUser, error) {
-	return lookup(ctx, a, "get session and user", func(rows rows) (v adapter.SessionAndUser, err error) {
-		u := &v.User
-		err = rows.Scan(&u.ID, &u.Name, &u.Email, &u.EmailVerified, &u.Image, &v.Session.Expires)
-		inUTC(u.EmailVerified)
+	return lookup(ctx, a, "get session and user", func(rows rows, v *adapter.SessionAndUser) error {
+		err := scanUserAnd(rows, &v.User, &v.Session.Expires)
 		inUTC(&v.Session.Expires)
-		v.Session.SessionToken, v.Session.UserID = sessionToken, u.ID
-		return v, err
+		v.Session.SessionToken, v.Session.UserID = sessionToken, v.User.ID
+		return err
 	}, func(sql *statements) string { return sql.getSessionAndUser }, sessionToken)
 }
 

@@ -20,7 +20,8 @@ type shape struct {
 	own     ownConstraints
 	records map[string][]*storage // by the list of the columns of a new record
 	absent  map[string]error      // why the site lacks a table, by its default name
-	styled  bool                  // the setting DateStyle of the connection is not ISO, which pgx can not read as text
+	keeping bool                  // a trigger of the site may keep what belongs to a deleted user
+	styled  bool                  // instants are sent in a form that no setting of the connection changes: see sent
 }
 
 // storage is where a column of the default layout is stored.
@@ -29,6 +30,7 @@ type storage struct {
 	name      string // the SQL form of the name; empty if the table has no such column
 	typ       string // in the default layout
 	naive     bool   // a timestamp without time zone, in UTC
+	text      bool   // not varchar, for instance
 	precision time.Duration
 	bits      int // of an integer
 	length    int // the most characters of a text; 0 means any number
@@ -47,7 +49,7 @@ type extra struct {
 var aliases = map[string]string{"users": "u", "accounts": "a", "sessions": "s", "verification_token": "v", "authenticators": "c", "passwords": "p"}
 
 var (
-	qualifiedColumn = regexp.MustCompile(`\b[uasvcp]\.("\w+"|\w+)`)
+	qualifiedColumn = regexp.MustCompile(`\b[uasvcp]\.("\w+"|\w+)(::text)?`)
 	inBraces        = regexp.MustCompile(`\{[^{}]+\}`)
 )
 
@@ -95,14 +97,20 @@ func (s *shape) fill(sql string, instant func(column string) string) string {
 		return instant(word)
 	})
 	sql = qualifiedColumn.ReplaceAllStringFunc(sql, func(written string) string {
-		of := s.column(written)
+		bare, toText := strings.CutSuffix(written, "::text")
+		of := s.column(bare)
 		switch {
 		case of == nil: // such as ctid
 			return written
 		case of.name == "":
-			return "NULL"
+			bare = "NULL"
+		default:
+			bare = bare[:2] + of.name
 		}
-		return written[:2] + of.name
+		if toText && !of.text { // a cast takes time where a statement is not prepared
+			bare += "::text"
+		}
+		return bare
 	})
 	for name, table := range s.tables {
 		sql = strings.ReplaceAll(sql, "{"+name+"}", table)
@@ -110,7 +118,7 @@ func (s *shape) fill(sql string, instant func(column string) string) string {
 	return sql
 }
 
-// instant returns the expression for an instant of a row.
+// instant returns the expression for an instant of a row, of the type timestamptz.
 func (s *shape) instant(column string) string {
 	of := s.column(column)
 	switch {
@@ -119,26 +127,35 @@ func (s *shape) instant(column string) string {
 	case of.naive:
 		column = `(` + column + ` AT TIME ZONE 'UTC')`
 	}
-	if s.styled {
-		return `CASE WHEN set_config('DateStyle', 'ISO', true) <> '' THEN ` + column + ` END`
-	}
 	return column
 }
 
-// writtenInstant is the same for a row that is written. It fails for an instant that
+// sentInstant returns the form in which an instant of a row is sent. In a styled shape it
+// is the binary form in hexadecimal digits, which sentTime reads: DateStyle changes what
+// timestamptz looks like as a text.
+func (s *shape) sentInstant(column string) string { return s.sent(s.instant(column)) }
+
+func (s *shape) sent(instant string) string {
+	if s.styled {
+		return `encode(timestamptz_send(` + instant + `), 'hex')`
+	}
+	return instant
+}
+
+// writtenInstant is sentInstant for a row that is written. It fails for an instant that
 // time.Time can't hold, and if the type of the column has changed since the tables
 // were compared: the zone of the connection would then change the value.
 func (s *shape) writtenInstant(column string) string {
 	of := s.column(column)
 	if of.name == "" {
-		return s.instant(column)
+		return s.sentInstant(column)
 	}
 	as := `CASE WHEN {} BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00'
 			THEN {} ELSE ({}::text || ' is out of range')::timestamptz END`
 	if of.naive {
 		as = strings.Replace(as, "CASE", `CASE WHEN pg_typeof(`+column+`) <> 'timestamp'::regtype THEN pg_typeof(`+column+`)::text::timestamptz`, 1)
 	}
-	return strings.ReplaceAll(as, "{}", "("+s.instant(column)+")")
+	return s.sent(strings.ReplaceAll(as, "{}", "("+s.instant(column)+")"))
 }
 
 // cast returns the argument for a column.
@@ -281,6 +298,7 @@ func (s *schema) shapeOf(n names, all []found, c comparison) *shape {
 		alias := aliases[t.name]
 		of.tables[t.name] = n.table(t.name)
 		of.own.add(all[i])
+		of.keeping = of.keeping || all[i].Kept && t.name != "users"
 		used := map[string]bool{}
 		for _, col := range t.columns {
 			own := n.column(t.name, col.name)
@@ -310,7 +328,7 @@ func (s *schema) shapeOf(n names, all []found, c comparison) *shape {
 
 // found notes what the column has room for.
 func (st *storage) found(has foundColumn) {
-	st.required = has.NotNull
+	st.required, st.text = has.NotNull, has.Type == "text"
 	switch has.Type {
 	case "smallint":
 		st.bits = 16

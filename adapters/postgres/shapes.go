@@ -8,12 +8,12 @@ import (
 
 // lookup runs a statement whose arguments are the parts of a key. For a key
 // that no record can have, it returns nil without a query.
-func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (T, error), statement func(*statements) string, key ...string) (*T, error) {
+func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement func(*statements) string, key ...string) (*T, error) {
 	return remove(ctx, a, op, scan, statement, nil, key...)
 }
 
 // remove is lookup for a statement that deletes the record, which read finds.
-func remove[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (T, error), statement, read func(*statements) string, key ...string) (*T, error) {
+func remove[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement, read func(*statements) string, key ...string) (*T, error) {
 	var found *T
 	err := a.call(ctx, op, func(db link, sql *statements) (err error) {
 		if statement(sql) == "" {
@@ -43,7 +43,7 @@ func remove[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (
 // list runs a statement whose argument is the ID of a user. For an ID that no
 // user can have, it returns an empty list without a query. The list is never
 // nil.
-func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (T, error), statement func(*statements) string, userID string) ([]T, error) {
+func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement func(*statements) string, userID string) ([]T, error) {
 	found := []T{}
 	err := a.call(ctx, op, func(db link, sql *statements) error {
 		if statement(sql) == "" {
@@ -66,7 +66,7 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (T,
 // create runs a statement that stores a record of the owner, whose ID is the
 // last argument. The values are those of the columns. It distinguishes a key that is already used from an absent
 // owner.
-func create[T any](ctx context.Context, a *Adapter, op string, scan func(rows) (T, error), statement func(*statements) string, p problems, ownerID, columns string, values []any) (*T, error) {
+func create[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement func(*statements) string, p problems, ownerID, columns string, values []any) (*T, error) {
 	var made *T
 	err := a.call(ctx, op, func(db link, sql *statements) error {
 		if err := p.err(); err != nil {
@@ -124,7 +124,7 @@ func (a *Adapter) guard(ctx context.Context, db link, f func(link) error) error 
 }
 
 // inTurn runs two statements in one transaction, and returns the first row of the second.
-func inTurn[T any](ctx context.Context, db link, one, two query, scan func(rows) (T, error)) (found *T, err error) {
+func inTurn[T any](ctx context.Context, db link, one, two query, scan func(rows, *T) error) (found *T, err error) {
 	err = db.inTurn(ctx, one, two, func(rows rows, err error) error {
 		found, err = first(rows, err, scan)
 		return err

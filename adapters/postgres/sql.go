@@ -34,7 +34,6 @@ type SQL interface {
 //   - A *sql.Conn must not be in a transaction: give [Adapter.OnSQL] the *sql.Tx.
 //   - The first call of an adapter on a *sql.Tx takes one round trip more. It fails if
 //     client_encoding is not UTF8, which only statements of pgx change and give back.
-//   - Dates that pq.EnableInfinityTs makes of infinity are taken for true.
 func NewSQL(db SQL, opts ...Option) (*Adapter, error) {
 	a, err := newAdapter(opts)
 	if err == nil {

@@ -95,9 +95,9 @@ func (a *Adapter) inUTF8(ctx context.Context, db sqlLink, f func(db link) error)
 func (a *Adapter) takeConn(ctx context.Context, db *sql.DB) (conn *sql.Conn, err error) {
 	const most = 1000 // broken connections in a pool
 	for range most {
-		before := db.Stats().OpenConnections
-		conn, err = connect(ctx, db)
-		if db.Stats().OpenConnections < before {
+		before := db.Stats()
+		conn, err = connect(ctx, db, before.Idle > 0)
+		if db.Stats().OpenConnections < before.OpenConnections {
 			a.broken.Store(time.Now().UnixNano())
 		}
 		if err != nil || time.Now().UnixNano()-a.broken.Load() > time.Second.Nanoseconds() || isAlive(ctx, conn) {
@@ -109,10 +109,10 @@ func (a *Adapter) takeConn(ctx context.Context, db *sql.DB) (conn *sql.Conn, err
 	return nil, errors.New("all connections that the pool returned were broken")
 }
 
-// connect takes a connection out of the pool. It returns when ctx ends: lib/pq waits for
-// the greeting of the server for any time.
-func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
-	if db.Stats().Idle > 0 {
+// connect takes a connection out of the pool. If there is none, it returns when ctx ends:
+// lib/pq waits for the greeting of the server for any time.
+func connect(ctx context.Context, db *sql.DB, idle bool) (*sql.Conn, error) {
+	if idle {
 		return db.Conn(ctx)
 	}
 	type taken struct {
@@ -160,7 +160,7 @@ func discard(conn *sql.Conn) { _ = conn.Raw(func(any) error { return driver.ErrB
 // closeIdle closes the connections that the pool does not use.
 func closeIdle(ctx context.Context, pool *sql.DB) {
 	for range pool.Stats().Idle {
-		conn, err := connect(ctx, pool)
+		conn, err := connect(ctx, pool, pool.Stats().Idle > 0)
 		if err != nil {
 			return
 		}

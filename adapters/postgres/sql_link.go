@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +105,7 @@ func (l sqlLink) between(ctx context.Context, begin, end, undo string, f func() 
 	return err
 }
 
-// styled is true: a driver does not tell the setting DateStyle.
+// styled is true: database/sql does not tell the setting DateStyle.
 func (l sqlLink) styled() bool { return true }
 
 // closeAfter is how long a driver may take to end a statement whose context has ended. A
@@ -159,28 +160,36 @@ func (r *sqlRows) Close() {
 	r.stop = nil
 }
 
-func (r *sqlRows) refused() bool {
-	columns, err := r.Columns()
-	if err != nil {
-		return false // Scan fails too
+func (r *sqlRows) Scan(dest ...any) error {
+	if to, ok := dest[0].(*string); ok {
+		dest[0] = notNull{to}
 	}
-	values, dest := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		dest[i] = &values[i]
+	readSent(dest)
+	return r.Rows.Scan(dest...)
+}
+
+// notNull is where the text of the first column goes.
+type notNull struct{ to *string }
+
+func (n notNull) Scan(src any) error {
+	var text sql.NullString
+	if src == nil {
+		return errRefused
 	}
-	return r.Scan(dest...) == nil && len(values) > 0 && values[0] == nil
+	err := text.Scan(src)
+	*n.to = text.String
+	return err
 }
 
 // plainArgs turns lists of texts into the form in which the server reads an array.
 func plainArgs(args []any) []any {
-	plain := args[:0:0]
-	for _, arg := range args {
+	for i, arg := range args {
 		if list, ok := arg.([]string); ok {
-			arg = arrayOf(list)
+			args = slices.Clone(args)
+			args[i] = arrayOf(list)
 		}
-		plain = append(plain, arg)
 	}
-	return plain
+	return args
 }
 
 func arrayOf(list []string) string {
@@ -194,12 +203,15 @@ func arrayOf(list []string) string {
 // serverError turns the error of the server, as a driver other than pgx has it, into that
 // of pgx. Its code is what SQLState returns; the names are in exported fields.
 func serverError(err error) error {
+	if err == nil {
+		return nil
+	}
 	var pgErr *pgconn.PgError
 	var coded interface {
 		error
 		SQLState() string
 	}
-	if err == nil || errors.As(err, &pgErr) || !errors.As(err, &coded) {
+	if errors.As(err, &pgErr) || !errors.As(err, &coded) {
 		return err
 	}
 	fields := reflect.Indirect(reflect.ValueOf(coded))

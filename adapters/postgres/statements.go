@@ -18,7 +18,7 @@ import (
 // if they refuse.
 type statements struct {
 	*shape
-	styled *statements // the same for a connection whose DateStyle is not ISO
+	styled *statements // the same for a connection whose DateStyle may not be ISO
 
 	createUser                         string
 	createUserWithAccount              string
@@ -30,6 +30,7 @@ type statements struct {
 	updateUser, updateUserIf           string // with {set} in it
 	getUserIf                          string
 	deleteUser                         string
+	deleteAllOfUser, deleteBareUser    string // for a site that may keep what belongs to the user
 
 	linkAccount          string
 	getAccount           string
@@ -77,7 +78,7 @@ type statements struct {
 
 // The columns, in the order in which scan.go reads them.
 const (
-	userColumns = `u.id::text, u.name::text, COALESCE(u.email, '')::text, {u."emailVerified"}, u.image::text`
+	userColumns = `u.id::text, u.name::text, u.email::text, {u."emailVerified"}, u.image::text`
 
 	accountColumns = `a.provider::text, a."providerAccountId"::text, a."userId"::text, a.type::text,
 		a.access_token::text, a.refresh_token::text, a.id_token::text, a.scope::text, a.token_type::text,
@@ -117,10 +118,30 @@ const (
 // on the server, which then undoes it: so a record that can't be returned is
 // neither changed nor deleted. [ERR-10]
 
-// reading and writing put the names of the tables and the columns of the records
-// into a statement.
-func (s *shape) reading(sql string) string { return s.fill(sql, s.instant) }
+// reading, listing and writing put the names of the tables and the columns of the records
+// into a statement. What reading returns ends after its first row: the server then
+// does not look for another one.
+func (s *shape) reading(sql string) string { return s.fill(sql+mostRows(sql, "1"), s.sentInstant) }
+func (s *shape) listing(sql string) string { return s.fill(sql+mostRows(sql, "NULL"), s.sentInstant) }
 func (s *shape) writing(sql string) string { return s.fill(sql, s.writtenInstant) }
+
+// sweeping is reading for a statement that sends no instant but texts of to_json, which
+// DateStyle does not change.
+func (s *shape) sweeping(sql string) string { return s.fill(sql+mostRows(sql, "1"), s.instant) }
+
+// mostRows returns a limit, with which a read fails with hiddenRows while row security may
+// hide rows of its tables: a site may turn it on at any time, and a hidden record is no
+// absent one. A write that changes nothing is followed by a read. The server reads the
+// limit even if it knows that no row can be visible, where it reads no condition.
+func mostRows(sql, most string) string {
+	var active []string
+	for _, name := range []string{"users", "accounts", "sessions", "verification_token", "authenticators", "passwords"} {
+		if strings.Contains(sql, "{"+name+"} AS") {
+			active = append(active, "row_security_active('{"+name+"}'::regclass)")
+		}
+	}
+	return " LIMIT CASE WHEN " + strings.Join(active, " OR ") + " THEN -1 ELSE " + most + " END"
+}
 
 func newStatements(shape *shape) *statements {
 	of := *shape
@@ -131,7 +152,7 @@ func newStatements(shape *shape) *statements {
 }
 
 func statementsFor(shape *shape) *statements {
-	read, write := shape.reading, shape.writing
+	read, list, write := shape.reading, shape.listing, shape.writing
 	into, values, count := shape.into, shape.values, shape.count
 
 	// The ID of a new user is the last argument, unless the database assigns it.
@@ -193,7 +214,7 @@ func statementsFor(shape *shape) *statements {
 
 		getAccount: read(`SELECT {account} FROM {accounts} AS a WHERE a.provider = $1::text AND a."providerAccountId" = $2::text`),
 
-		listAccountsByUserID: read(`SELECT {account} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId" WHERE a."userId" = $1::{id}`),
+		listAccountsByUserID: list(`SELECT {account} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId" WHERE a."userId" = $1::{id}`),
 
 		updateAccount: write(`UPDATE {accounts} AS a SET {set} WHERE a.provider = $1::text AND a."providerAccountId" = $2::text RETURNING {account}`),
 
@@ -204,12 +225,12 @@ func statementsFor(shape *shape) *statements {
 
 		getSession: read(`SELECT {session} FROM {sessions} AS s WHERE s."sessionToken" = $1::text`),
 
-		getOtherSession: read(`SELECT s."sessionToken" FROM {sessions} AS s WHERE s."userId" = $1::{id} AND s."sessionToken" <> $2::text LIMIT 1`),
+		getOtherSession: read(`SELECT s."sessionToken" FROM {sessions} AS s WHERE s."userId" = $1::{id} AND s."sessionToken" <> $2::text`),
 
 		getSessionAndUser: read(`SELECT {user}, {s.expires} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId"
 			WHERE s."sessionToken" = $1::text`),
 
-		listSessionsByUserID: read(`SELECT {session} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId" WHERE s."userId" = $1::{id}`),
+		listSessionsByUserID: list(`SELECT {session} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId" WHERE s."userId" = $1::{id}`),
 
 		updateSession: write(`UPDATE {sessions} AS s SET {set} WHERE s."sessionToken" = $1::text RETURNING {session}`),
 
@@ -220,7 +241,7 @@ func statementsFor(shape *shape) *statements {
 		createVerificationToken: write(`INSERT INTO {verification_token} AS v (` + into(newToken) + `)
 			VALUES (` + values(newToken, 1) + `) ON CONFLICT DO NOTHING RETURNING {token}`),
 
-		getTokenOf: read(`SELECT v.token FROM {verification_token} AS v WHERE v.identifier = $1::text LIMIT 1`),
+		getTokenOf: read(`SELECT v.token FROM {verification_token} AS v WHERE v.identifier = $1::text`),
 
 		getVerificationToken: read(`SELECT v.token FROM {verification_token} AS v WHERE v.identifier = $1::text AND v.token = $2::text`),
 
@@ -237,7 +258,7 @@ func statementsFor(shape *shape) *statements {
 
 		getAuthenticatorAt: read(`SELECT c."credentialID" FROM {authenticators} AS c WHERE c."credentialID" = $1::text AND c.counter = $2::bigint`),
 
-		listAuthenticatorsByUserID: read(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."userId" = $1::{id}`),
+		listAuthenticatorsByUserID: list(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."userId" = $1::{id}`),
 
 		updateAuthenticatorCounter: write(`UPDATE {authenticators} AS c SET {set c.counter} = $2::bigint{touch c} WHERE c."credentialID" = $1::text RETURNING {authenticator}`),
 
@@ -299,23 +320,43 @@ func statementsFor(shape *shape) *statements {
 		// batch before ended: while an old snapshot exists, entries of deleted
 		// rows stay in the index. It skips rows that others have locked, so it
 		// never waits and never takes part in a deadlock.
-		sweepSessions: read(`WITH
+		sweepSessions: shape.sweeping(`WITH
 			due AS (SELECT s.ctid, {s.expires} AS at, s."sessionToken" AS key FROM {sessions} AS s
 				WHERE s.expires <= {$1 s.expires} AND (s.expires, s."sessionToken") > ({$2 s.expires}, $4::text)
 				ORDER BY s.expires, s."sessionToken" LIMIT ` + sweepBatch + ` FOR UPDATE SKIP LOCKED),
 			gone AS (DELETE FROM {sessions} AS s WHERE s.ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING 1)
-			SELECT (SELECT count(*) FROM gone), count(*) OVER (), due.at::text, key::text, '' FROM due, ` + commitSetting + ` ORDER BY due.at DESC, key DESC LIMIT 1`),
+			SELECT (SELECT count(*) FROM gone), count(*) OVER (), to_json(due.at) #>> '{}', key::text, '' FROM due, ` + commitSetting + ` ORDER BY due.at DESC, key DESC`),
 
-		sweepVerificationTokens: read(`WITH
+		sweepVerificationTokens: shape.sweeping(`WITH
 			due AS (SELECT v.ctid, {v.expires} AS at, v.identifier AS key, v.token AS key2 FROM {verification_token} AS v
 				WHERE v.expires <= {$1 v.expires} AND (v.expires, v.identifier, v.token) > ({$2 v.expires}, $4::text, $5::text)
 				ORDER BY v.expires, v.identifier, v.token LIMIT ` + sweepBatch + ` FOR UPDATE SKIP LOCKED),
 			gone AS (DELETE FROM {verification_token} AS v WHERE v.ctid = ANY (ARRAY(SELECT ctid FROM due)) RETURNING 1)
-			SELECT (SELECT count(*) FROM gone), count(*) OVER (), due.at::text, key::text, key2::text FROM due, ` + commitSetting + ` ORDER BY due.at DESC, key DESC, key2 DESC LIMIT 1`),
+			SELECT (SELECT count(*) FROM gone), count(*) OVER (), to_json(due.at) #>> '{}', key::text, key2::text FROM due, ` + commitSetting + ` ORDER BY due.at DESC, key DESC, key2 DESC`),
+	}
+	if shape.keeping {
+		all.deleteAllOfUser, all.deleteBareUser = shape.deletionInTurn()
 	}
 	if shape.absent["authenticators"] != nil {
 		all.createUserWithAccountAuthenticator, all.createAuthenticator, all.getAuthenticator = "", "", ""
 		all.listAuthenticatorsByUserID = ""
 	}
 	return all
+}
+
+// deletionInTurn returns two statements of one transaction. The first deletes what belongs
+// to a user. In the second, which deletes the user, the division fails if a trigger of the
+// site has kept some of it: foreign keys would not tell.
+func (s *shape) deletionInTurn() (all, bare string) {
+	var deletions, left []string
+	for _, name := range []string{"sessions", "accounts", "authenticators", "passwords"} {
+		if s.absent[name] == nil {
+			alias := aliases[name]
+			rows := fmt.Sprintf(`{%s} AS %s WHERE %[2]s."userId" = $1::{id}`, name, alias)
+			deletions = append(deletions, "gone_"+alias+" AS (DELETE FROM "+rows+")")
+			left = append(left, "EXISTS (SELECT FROM "+rows+")")
+		}
+	}
+	return s.writing("WITH " + strings.Join(deletions, ", ") + " SELECT 1"),
+		s.writing(`DELETE FROM {users} AS u WHERE u.id = $1::{id} AND 1 / CASE WHEN ` + strings.Join(left, " OR ") + ` THEN 0 ELSE 1 END = 1 RETURNING {user}`)
 }

@@ -74,8 +74,8 @@ func (a *Adapter) pass(ctx context.Context, now time.Time, statement func(*state
 			}
 			args := []any{instantArg(now), at.expires, commit, at.key[0], at.key[1]}
 			result, err := db.query(ctx, statement(sql), args[:3+keyParts]...)
-			found, err = first(result, err, func(rows rows) (n int64, err error) {
-				return n, rows.Scan(&deleted, &n, &next.expires, &next.key[0], &next.key[1])
+			found, err = first(result, err, func(rows rows, n *int64) error {
+				return rows.Scan(&deleted, n, &next.expires, &next.key[0], &next.key[1])
 			})
 			return err
 		})

@@ -133,10 +133,30 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
 	return a.byID(ctx, "delete user", id, func(db link, sql *statements, arg any) (*adapter.User, error) {
 		return surely(ctx, db, func() (*adapter.User, error) {
+			if sql.keeping {
+				return deleteInTurn(ctx, db, a.guard, sql, arg)
+			}
 			rows, err := db.query(ctx, sql.deleteUser, arg)
 			return first(rows, err, scanUser)
 		}, false, sql.getUser, arg)
 	})
+}
+
+// A guarding keeps what it is given from ending a transaction of the caller.
+type guarding func(ctx context.Context, db link, f func(link) error) error
+
+// deleteInTurn deletes what belongs to a user and then the user. It returns nil, and has
+// changed nothing, if the user is absent, or if something that belongs to the user is still
+// there: the site kept it, or somebody has just made it.
+func deleteInTurn(ctx context.Context, db link, guard guarding, sql *statements, id any) (user *adapter.User, err error) {
+	err = guard(ctx, db, func(db link) (err error) {
+		user, err = inTurn(ctx, db, query{sql.deleteAllOfUser, []any{id}}, query{sql.deleteBareUser, []any{id}}, scanUser)
+		return err
+	})
+	if isCode(err, divisionByZero) {
+		return nil, nil
+	}
+	return user, err
 }
 
 // user adds a problem for each field of a user that can't be stored.

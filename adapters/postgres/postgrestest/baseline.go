@@ -123,14 +123,14 @@ func tokenDest(v *adapter.VerificationToken) []any { return []any{&v.Identifier,
 
 func authenticatorDest(c *adapter.Authenticator) []any {
 	return []any{&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey, &c.Counter,
-		&c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports}
+		&c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports, &c.Name, &c.Created, &c.LastUsed}
 }
 
 const (
 	baselineUser          = `id, name, email, "emailVerified", image`
 	baselineAccount       = `provider, "providerAccountId", "userId", type, access_token, refresh_token, id_token, scope, token_type, session_state, expires_at, authorization_details`
 	baselineSession       = `"sessionToken", "userId", expires`
-	baselineAuthenticator = `"credentialID", "userId", "providerAccountId", "credentialPublicKey", counter, "credentialBackedUp", "credentialDeviceType", transports`
+	baselineAuthenticator = `"credentialID", "userId", "providerAccountId", "credentialPublicKey", counter, "credentialBackedUp", "credentialDeviceType", transports, name, created, "lastUsed"`
 )
 
 func (f baseline) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
@@ -226,8 +226,9 @@ func (f baseline) UseVerificationToken(ctx context.Context, key adapter.Verifica
 
 func (f baseline) CreateAuthenticator(ctx context.Context, c adapter.Authenticator) (*adapter.Authenticator, error) {
 	r := new(adapter.Authenticator)
-	return r, f.one(ctx, `INSERT INTO `+f.prefix+`authenticators (`+baselineAuthenticator+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING `+baselineAuthenticator,
-		[]any{c.CredentialID, c.UserID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp, c.CredentialDeviceType, c.Transports},
+	return r, f.one(ctx, `INSERT INTO `+f.prefix+`authenticators (`+baselineAuthenticator+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING `+baselineAuthenticator,
+		[]any{c.CredentialID, c.UserID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp, c.CredentialDeviceType, c.Transports,
+			c.Name, c.Created, c.LastUsed},
 		authenticatorDest(r)...)
 }
 

@@ -116,7 +116,8 @@ type Env struct {
 	// Version is the version that the server reports.
 	Version string
 	name    string
-	server  string // the URL of the server's own database
+	server  string               // the URL of the server's own database
+	first   [2]*postgres.Adapter // of each store, on Admin
 
 	mu   sync.Mutex
 	kept []*connections // for later handles
@@ -168,6 +169,7 @@ func (e *Env) open(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
+		e.first[store] = a
 	}
 	return nil
 }
@@ -262,25 +264,33 @@ func (h *Handle) connect(proxied bool) {
 	h.t.Cleanup(func() { h.env.keep(h, c) })
 	h.pool, h.Pool, h.proxy = c.pool, c.pool.pgx, c.proxy
 	var err error
-	if h.Adapter, err = h.env.adapter(h.t.Context(), c.pool, h.options); err != nil {
+	if h.Adapter, err = c.adapter(h.t.Context(), h.env, h.store, h.options); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-// adapter opens an adapter. At a site it knows already which tables are there, as that of
-// an application does before auth.New.
-func (e *Env) adapter(ctx context.Context, p pool, options []postgres.Option) (*postgres.Adapter, error) {
-	if e.Site == "" {
-		return p.adapter(options...)
+// adapter opens an adapter of a handle. One behind a proxy compares the tables with its schema for
+// itself, so that the comparison meets faults, too. The others know the tables, as those of an
+// application do after EnsureSchema: to compare them costs the server more than all calls of most
+// clauses.
+func (c *connections) adapter(ctx context.Context, e *Env, s store, options []postgres.Option) (*postgres.Adapter, error) {
+	a := e.first[s]
+	switch {
+	case c.proxy != nil && e.Site == "":
+		return c.pool.adapter(options...)
+	case c.proxy != nil: // the first call of an adapter may not find the tables of a site
+		var err error
+		if a, err = postgres.New(e.Admin, options...); err == nil {
+			err = a.CheckSchema(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	a, err := postgres.New(e.Admin, options...)
-	if err != nil {
-		return nil, err
+	if c.pool.std != nil {
+		return a.OnSQL(c.pool.std), nil
 	}
-	if p.std != nil {
-		return a.OnSQL(p.std), a.CheckSchema(ctx)
-	}
-	return a.On(p.pgx), a.CheckSchema(ctx)
+	return a.On(c.pool.pgx), nil
 }
 
 // dial makes a pool, and its proxy if it has one.
