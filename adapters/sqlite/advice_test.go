@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // TestAdviceCanBeFollowed runs the statements that an error gives until EnsureSchema accepts
@@ -20,6 +21,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 		"name is required": {"Drizzle", "`name` text,", "`name` text NOT NULL,", ""},
 		"instant as text":  {"Drizzle", "`emailVerified` integer", "`emailVerified` text", `UPDATE user SET emailVerified = '2020-01-02T03:04:05.678Z'`},
 		"expression":       {"Drizzle", "", "", "CREATE UNIQUE INDEX `lower email` ON user (lower(email))"},
+		"generated":        {"Drizzle", "`image` text", "`image` text GENERATED ALWAYS AS (lower(name)) VIRTUAL", ""},
 		"own column":       {"Prisma", `"image" TEXT,`, `"image" TEXT, "tenant" TEXT NOT NULL,`, ""},
 		"no index":         {"Prisma", "", "", `DROP INDEX "Session_sessionToken_key"`},
 	} {
@@ -66,6 +68,9 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
 			if ada == nil || ada.ID != adaID || fmt.Sprint(*ada.Name) != "Ada" || both == nil || both.User.ID != adaID || !both.Session.Expires.Equal(adaExpires) {
 				t.Errorf("got %v, %v", ada, both)
+			}
+			if u := must(a.UpdateUser(t.Context(), adapter.UserUpdate{ID: adaID, Image: adapter.To(new("i"))}))(t); u == nil || u.Image == nil || *u.Image != "i" {
+				t.Errorf("the update: got %v", u)
 			}
 			if name == "instant as text" && (ada.EmailVerified == nil || ada.EmailVerified.UnixMilli() != 1577934245678) {
 				t.Errorf("emailVerified is %v", ada.EmailVerified)

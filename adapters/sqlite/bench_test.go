@@ -67,3 +67,16 @@ func BenchmarkSessions(b *testing.B) {
 		})
 	}
 }
+
+// TestStatements: each method is one statement.
+func TestStatements(t *testing.T) {
+	all := bench.RoundTrips(t, wirings[0].benchHarness())
+	if len(all) < 19 {
+		t.Errorf("only %d methods were counted", len(all))
+	}
+	for method, sent := range all {
+		if sent.Later != 1 {
+			t.Errorf("%s sends %d statements, want one", method, sent.Later)
+		}
+	}
+}

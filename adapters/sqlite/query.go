@@ -72,7 +72,7 @@ func (a *Adapter) query(ctx context.Context, query string, args []any) (*sql.Row
 // EnsureSchema or CheckSchema has already found them complete.
 func (a *Adapter) ready(ctx context.Context) error {
 	if a.checked.Load() {
-		return nil
+		return a.file.sameLately()
 	}
 	if err := a.oneMemory(ctx); err != nil {
 		return err

@@ -41,6 +41,9 @@ func (a *Adapter) refused(err error) error {
 	if !ok || errors.As(err, &done) {
 		return err
 	}
+	if strings.Contains(err.Error(), "integer overflow") { // see kept
+		return errNotDone
+	}
 	r := &refusal{code: code, text: refusalTexts[code&0xff]}
 	if r.text == "" {
 		r.text = "SQLite refused the statement"

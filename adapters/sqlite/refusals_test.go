@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -128,6 +130,50 @@ func TestSilentRefusals(t *testing.T) {
 		}
 		same(t, "the user", must(a.GetUser(ctx, ada.ID))(t), *ada)
 	})
+}
+
+// TestKeptFromACascade: a trigger of the site keeps some records of a user who is deleted. The
+// call fails, and the user and all records are still there, also if the connection does not
+// enforce foreign keys, as SQLite has it by default.
+func TestKeptFromACascade(t *testing.T) {
+	eachWiring(t, func(t *testing.T, w wiring) {
+		drizzle := sites()["Drizzle"]
+		for name, open := range map[string]func(t *testing.T) (*sqlite.Adapter, *sql.DB){
+			"our tables": func(t *testing.T) (*sqlite.Adapter, *sql.DB) { return w.newAdapter(t) },
+			"a site's tables": func(t *testing.T) (*sqlite.Adapter, *sql.DB) {
+				db := drizzle.make(t, w)
+				return drizzle.adapter(t, db), db
+			},
+		} {
+			for _, enforced := range []string{"ON", "OFF"} {
+				t.Run(name+", foreign keys "+enforced, func(t *testing.T) {
+					a, db := open(t)
+					db.SetMaxOpenConns(1)
+					run(t, db, "PRAGMA foreign_keys = "+enforced)
+					keptFromACascade(t, a, db)
+				})
+			}
+		}
+	})
+}
+
+func keptFromACascade(t *testing.T, a *sqlite.Adapter, db *sql.DB) {
+	t.Helper()
+	ctx := t.Context()
+	bob := newUser(t, a, "bob@example.com")
+	giveOneOfEach(t, a, bob.ID, "kept")
+	giveOneOfEach(t, a, bob.ID, "gone")
+	for table, key := range map[string]string{"session": "sessionToken", "account": "providerAccountId", "authenticator": "credentialID"} {
+		run(t, db, fmt.Sprintf(`CREATE TRIGGER keep BEFORE DELETE ON %s WHEN old.%s = 'kept' BEGIN SELECT RAISE(IGNORE); END`, table, key))
+		_, err := a.DeleteUser(ctx, bob.ID)
+		says(t, err, "trigger")
+		same(t, "the user", must(a.GetUser(ctx, bob.ID))(t), *bob)
+		if n := countOfEach(t, a, "kept") + countOfEach(t, a, "gone"); n != 6 {
+			t.Fatalf("trigger on %s: %d of 6 records are left", table, n)
+		}
+		run(t, db, `DROP TRIGGER keep`)
+	}
+	same(t, "the deleted user", must(a.DeleteUser(ctx, bob.ID))(t), *bob)
 }
 
 func erred[T any](_ *T, err error) error { return err }

@@ -39,14 +39,21 @@ func (q queue) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// inTurn runs a query that is patient. A query that writes waits for its turn first.
+// inTurn runs a query that is patient. A query that writes waits for its turn first, and
+// then looks at the file.
 func (a *Adapter) inTurn(ctx context.Context, query string, run func() error) error {
-	if a.pool != nil && !strings.HasPrefix(strings.TrimLeft(query, "\n\t "), "SELECT") {
+	if strings.HasPrefix(strings.TrimLeft(query, "\n\t "), "SELECT") {
+		return a.patiently(ctx, run)
+	}
+	if a.pool != nil {
 		leave, err := a.turns.enter(ctx)
 		if err != nil {
 			return err
 		}
 		defer leave()
+	}
+	if err := a.file.same(); err != nil {
+		return err
 	}
 	return a.patiently(ctx, run)
 }

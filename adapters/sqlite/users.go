@@ -136,7 +136,7 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 	for {
 		user, err := one(ctx, a, `
 			DELETE FROM "user" WHERE {u.id} = ? AND NOT EXISTS (SELECT 1 FROM "session" WHERE {s.userId} = ? LIMIT 1 OFFSET ?)
-			RETURNING `+userColumns, readUser, id, id, fewSessions)
+			RETURNING `+userColumns+kept, readDeletedUser, id, id, fewSessions)
 		if err != nil {
 			return nil, failed(ctx, op, err)
 		}
@@ -152,20 +152,39 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 	}
 }
 
+// kept fails, and undoes the deletion of a user, if a trigger of the site has kept a record
+// of the user.
+const kept = `, CASE WHEN EXISTS (SELECT 1 FROM "session" WHERE {s.userId} = "user".{u.id}) OR EXISTS (SELECT 1 FROM "account" WHERE {a.userId} = "user".{u.id})
+	OR EXISTS (SELECT 1 FROM "authenticator" WHERE {c.userId} = "user".{u.id}) OR EXISTS (SELECT 1 FROM "passwords" WHERE {p.userId} = "user".{u.id})
+	THEN abs(-9223372036854775808) END`
+
+func readDeletedUser(rows *sql.Rows) (*adapter.User, error) {
+	var row userRow
+	if err := rows.Scan(append(row.columns(), new(any))...); err != nil {
+		return nil, err
+	}
+	user, err := row.user()
+	return &user, err
+}
+
 // deleteEverythingOf deletes a user at a site of others, where the trigger is missing.
 func (a *Adapter) deleteEverythingOf(ctx context.Context, id string) (user *adapter.User, err error) {
 	err = a.atomically(ctx, func(ctx context.Context, tx *Adapter) (err error) {
 		if err := tx.ready(ctx); err != nil {
 			return err
 		}
-		for _, query := range []string{
-			`DELETE FROM "session" WHERE {s.userId} = ?`,
-			`DELETE FROM "account" WHERE {a.userId} = ?`,
-			`DELETE FROM "authenticator" WHERE {c.userId} = ?`,
-			`DELETE FROM "passwords" WHERE {p.userId} = ?`,
-		} {
-			if _, err := tx.exec(ctx, query, id); err != nil && !errors.Is(err, errNoTable) {
+		for _, theirs := range []string{`"session" WHERE {s.userId} = ?`, `"account" WHERE {a.userId} = ?`, `"authenticator" WHERE {c.userId} = ?`, `"passwords" WHERE {p.userId} = ?`} {
+			if _, err := tx.exec(ctx, `DELETE FROM `+theirs, id); errors.Is(err, errNoTable) {
+				continue
+			} else if err != nil {
 				return err
+			}
+			left, err := one(ctx, tx, `SELECT EXISTS (SELECT 1 FROM `+theirs+`)`, readBool, id)
+			if err != nil {
+				return err
+			}
+			if *left {
+				return errNotDone
 			}
 		}
 		user, err = one(ctx, tx, `DELETE FROM "user" WHERE {u.id} = ? RETURNING `+userColumns, readUser, id)
