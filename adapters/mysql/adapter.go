@@ -36,7 +36,7 @@ type Adapter struct {
 	inTx   bool    // db is a *sql.Tx
 	prefix string
 	names  *strings.Replacer // puts the prefix before the names of tables, keys and indexes
-	filled *sync.Map         // statements with these names
+	filled *sync.Map         // statements as they are sent, without values
 	turn   chan struct{}     // the turn on a single connection; nil with a pool
 
 	layout    *Layout // of a site's tables; nil for the adapter's own
@@ -44,6 +44,7 @@ type Adapter struct {
 	newTables bool // may stand beside those of another library
 	ready     *atomic.Bool
 	demotion  *demotion
+	texts     *atomic.Bool  // the driver returns instants as texts, and not as time.Time
 	packet    *atomic.Int64 // the longest statement that the server takes, in bytes; 0 is not known
 	lease     time.Duration // to change the tables
 }
@@ -89,8 +90,8 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	}
 	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix, o.layout), filled: new(sync.Map),
 		layout: o.layout, shape: new(atomic.Pointer[shape]), newTables: o.newTables, ready: new(atomic.Bool), demotion: new(demotion),
-		packet: new(atomic.Int64),
-		lease:  leaseLength}
+		texts: new(atomic.Bool), packet: new(atomic.Int64),
+		lease: leaseLength}
 	if !isPool {
 		a.turn = make(chan struct{}, 1)
 	}

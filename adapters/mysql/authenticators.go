@@ -226,7 +226,7 @@ func (o on) count(ctx context.Context, from string, args ...any) (int64, error) 
 func readAuthenticator(rows *sql.Rows) (*adapter.Authenticator, error) {
 	var (
 		c                 adapter.Authenticator
-		created, lastUsed *string
+		created, lastUsed sql.RawBytes
 	)
 	err := rows.Scan(&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey, &c.Counter,
 		&c.CredentialDeviceType,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"time"
 )
 
@@ -33,18 +34,29 @@ func (o on) statement(query string, args []any) (string, error) {
 	return query, err
 }
 
+// castToText makes the server write an instant. A driver that parses it would put it into its
+// zone, in which an hour may be missing. For others the server writes it anyway, in less time.
+var castToText = regexp.MustCompile(`CAST\((\w\.\w+) AS CHAR\)`)
+
 // filled returns the statement with its names and values.
 func (o on) filled(query string, args []any) (string, error) {
-	if o.shape == nil {
+	switch {
+	case o.shape != nil:
+		query, err := o.shape.fill(o.a.names, query)
+		return fill(query, args), err
+	case o.a.prefix != "" || o.a.layout != nil || o.a.texts.Load():
 		filled, ok := o.a.filled.Load(query)
 		if !ok { // the statements of this package are few
-			filled = o.a.names.Replace(query)
+			plain := query
+			if o.a.texts.Load() {
+				plain = castToText.ReplaceAllString(query, "$1")
+			}
+			filled = o.a.names.Replace(plain)
 			o.a.filled.Store(query, filled)
 		}
-		return fill(filled.(string), args), nil //nolint:forcetypeassert // nothing else is stored
+		query = filled.(string) //nolint:forcetypeassert // nothing else is stored
 	}
-	query, err := o.shape.fill(o.a.names, query)
-	return fill(query, args), err
+	return fill(query, args), nil
 }
 
 // query runs a statement that yields rows, and passes each to read. It reads to the end:
@@ -126,12 +138,26 @@ func list[T any](ctx context.Context, a *Adapter, op, query string, read func(*s
 	return records, nil
 }
 
+// connection takes a connection of the pool.
+func (a *Adapter) connection(ctx context.Context) (*sql.Conn, error) {
+	conn, err := a.pool.Conn(ctx)
+	return conn, a.refusalOf(err)
+}
+
 // read runs statements that read.
 func (a *Adapter) read(ctx context.Context, op string, run func(o on) error) error {
 	return a.call(ctx, op, func() error {
+		if a.pool == nil {
+			return run(a.on(a.db, a.inTx))
+		}
 		began := time.Now()
-		err := run(a.on(a.db, a.inTx))
-		if a.pool != nil && isNumber(err, noCluster) && a.demotion.left(ctx, a.pool, began) {
+		conn, err := a.connection(ctx)
+		if err != nil {
+			return err
+		}
+		defer a.demotion.release(conn, began)
+		err = run(a.on(conn, false))
+		if isNumber(err, noCluster) && a.demotion.left(ctx, a.pool, began) {
 			return fmt.Errorf("%w: %w", errLeft, err)
 		}
 		return err
@@ -143,11 +169,12 @@ func (a *Adapter) write(ctx context.Context, op string, run func(o on) error) er
 	return a.call(ctx, op, func() error {
 		switch db := a.db.(type) {
 		case *sql.DB:
-			conn, err := db.Conn(ctx)
+			began := time.Now()
+			conn, err := a.connection(ctx)
 			if err != nil {
 				return err
 			}
-			defer func() { _ = conn.Close() }() // returns conn to the pool
+			defer a.demotion.release(conn, began)
 			return a.inTransaction(ctx, conn, run)
 		case *sql.Conn:
 			inside, err := a.inside(ctx, db)
@@ -182,10 +209,11 @@ func (a *Adapter) call(ctx context.Context, op string, f func() error) error {
 	}
 	for try := 1; ; try++ {
 		err := f()
+		if err == nil {
+			return nil
+		}
 		again := isNumber(err, deadlock, lockWaitTimeout, checkedRead) || errors.Is(err, errLeft)
 		switch {
-		case err == nil:
-			return nil
 		case a.inTx && isNumber(err, deadlock):
 			return failed(ctx, op, fmt.Errorf("the server has undone the whole transaction of the caller: %w", err))
 		case a.pool == nil || !again || try == maxTries || sleep(ctx, rand.N(time.Millisecond<<min(try, 6))) != nil:
@@ -229,7 +257,7 @@ func (a *Adapter) inTransaction(ctx context.Context, conn *sql.Conn, run func(o 
 	switch {
 	case a.pool != nil && ctx.Err() != nil:
 		discard(conn)
-	case a.pool != nil && isNumber(err, optionPrevents, readOnlyTx, readOnlyMode, noCluster) && a.demotion.left(ctx, a.pool, began):
+	case a.pool != nil && (closed(err) || isNumber(err, optionPrevents, readOnlyTx, readOnlyMode, noCluster)) && a.demotion.left(ctx, a.pool, began):
 		discard(conn)
 		return fmt.Errorf("%w: %w", errLeft, err)
 	default:

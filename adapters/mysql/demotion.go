@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,8 +14,8 @@ import (
 // [SITE-03]
 type demotion struct {
 	mu   sync.Mutex
-	last time.Time     // when the connections were closed
-	wait time.Duration // until they may be closed again
+	last atomic.Pointer[time.Time] // when the connections were closed; nil if they never were
+	wait time.Duration             // until they may be closed again
 }
 
 // While every server is read-only, the connections are closed ever more seldom.
@@ -28,18 +29,22 @@ const (
 func (d *demotion) left(ctx context.Context, pool *sql.DB, began time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	since := time.Since(d.last)
-	switch {
-	case began.Before(d.last): // its connection may be older, too
-		return true
-	case since < d.wait:
-		return false
-	case since < 2*d.wait:
-		d.wait = min(2*d.wait, longestWait)
-	default:
+	if last := d.last.Load(); last != nil {
+		since := time.Since(*last)
+		switch {
+		case d.isOld(began):
+			return true
+		case since < d.wait:
+			return false
+		case since < 2*d.wait:
+			d.wait = min(2*d.wait, longestWait)
+		default:
+			d.wait = shortestWait
+		}
+	} else {
 		d.wait = shortestWait
 	}
-	d.last = time.Now()
+	d.last.Store(new(time.Now()))
 	for range pool.Stats().Idle {
 		conn, err := pool.Conn(ctx)
 		if err != nil {
@@ -47,5 +52,22 @@ func (d *demotion) left(ctx context.Context, pool *sql.DB, began time.Time) bool
 		}
 		discard(conn)
 	}
+	d.last.Store(new(time.Now())) // others may have taken an idle connection meanwhile
 	return true
+}
+
+// isOld reports whether the connection of a call that began then may be older than the last
+// time that the connections were closed.
+func (d *demotion) isOld(began time.Time) bool {
+	last := d.last.Load()
+	return last != nil && began.Before(*last)
+}
+
+// release returns the connection of a call that began then to its pool, or closes it if
+// the server may be one that was left: a replica would answer reads with old records.
+func (d *demotion) release(conn *sql.Conn, began time.Time) {
+	if d.isOld(began) {
+		discard(conn)
+	}
+	_ = conn.Close() // returns it to the pool, unless it is closed
 }

@@ -44,6 +44,7 @@ var reasons = map[uint16]string{
 	deadlock:        "deadlock", noReferencedRow: "no such owner", 1451: "a foreign key of another table refuses the deletion",
 	accessDeniedDB: "the account lacks a right on the database", tableAccessDenied: "the account lacks a right",
 	columnAccessDenied: "the account lacks a right",
+	3159:               "the server takes only connections with TLS",
 	1227:               "the account lacks a right", 1045: "the server refused the account", noSuchTable: "a table does not exist",
 	noSuchColumn: "a column does not exist",
 	1040:         "the server has too many connections", 1114: "the table is full",
@@ -76,11 +77,16 @@ func (r *refusal) Unwrap() error { return r.MySQLError }
 
 // refusalOf returns the error of a statement without what the server said.
 func (a *Adapter) refusalOf(err error) error {
+	if err == nil {
+		return nil
+	}
 	var server *mysql.MySQLError
 	var done *refusal
 	switch {
 	case errors.Is(err, mysql.ErrInvalidConn) && !errors.Is(err, driver.ErrBadConn):
 		return fmt.Errorf("%w: %w", err, driver.ErrBadConn)
+	case closed(err) && !errors.Is(err, errClosed):
+		return errClosed
 	case errors.As(err, &done) || !errors.As(err, &server):
 		return err
 	}
@@ -96,8 +102,20 @@ func (a *Adapter) refusalOf(err error) error {
 		SQLState: server.SQLState, Message: fmt.Sprintf("%s (error %d)", reason, server.Number)}}
 }
 
+// errClosed is what the driver says of a connection on which nothing was done: with the option
+// rejectReadOnly it closes the connection of a server that is read-only.
+var errClosed = fmt.Errorf("the connection is closed, or the server is read-only (rejectReadOnly): %w", driver.ErrBadConn)
+
+// closed reports whether the driver has closed the connection and nothing was done.
+func closed(err error) bool {
+	return errors.Is(err, driver.ErrBadConn) && !errors.Is(err, mysql.ErrInvalidConn)
+}
+
 // isNumber reports whether err is an error of the server with one of the numbers.
 func isNumber(err error, numbers ...uint16) bool {
+	if err == nil {
+		return false
+	}
 	var server *mysql.MySQLError
 	return errors.As(err, &server) && slices.Contains(numbers, server.Number)
 }

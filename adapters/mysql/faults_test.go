@@ -2,6 +2,7 @@ package mysql_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -111,7 +112,7 @@ func TestConnectionKilledInEachStep(t *testing.T) {
 // killed kills a connection and returns when the server has closed it.
 func killed(t *testing.T, env *mysqltest.Env, conn int64) {
 	t.Helper()
-	if _, err := env.Admin.ExecContext(t.Context(), "KILL ?", conn); err != nil {
+	if _, err := env.Admin.ExecContext(t.Context(), fmt.Sprint("KILL ", conn)); err != nil {
 		t.Fatal(err)
 	}
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/go-sql-driver/mysql v1.10.0
 )
 
@@ -25,4 +26,5 @@ require (
 replace (
 	github.com/gatehouse-go/gatehouse/adaptertest => ../../adaptertest
 	github.com/gatehouse-go/gatehouse/auth => ../../auth
+	github.com/gatehouse-go/gatehouse/internal/authjs => ../../internal/authjs
 )

@@ -2,6 +2,7 @@ package mysql_test
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"os"
@@ -201,15 +202,19 @@ func TestSettingsThatChangeResultsAreRefused(t *testing.T) {
 	set := func(name, value string) func(*driver.Config) {
 		return func(c *driver.Config) { c.Params[name] = value }
 	}
-	for want, change := range map[string]func(*driver.Config){
-		"charset=utf8mb4":      func(c *driver.Config) { _ = c.Apply(driver.Charset("latin1", "")) },
-		"autocommit is off":    set("autocommit", "0"),
-		"foreign_key_checks":   set("foreign_key_checks", "0"),
-		"unique_checks":        set("unique_checks", "0"),
-		"READ UNCOMMITTED":     set("tx_isolation", "'READ-UNCOMMITTED'"),
-		"EMPTY_STRING_IS_NULL": set("sql_mode", "'EMPTY_STRING_IS_NULL'"),
-		"has no database":      func(c *driver.Config) { c.DBName = "" },
-	} {
+	changes := map[string]func(*driver.Config){
+		"charset=utf8mb4":    func(c *driver.Config) { _ = c.Apply(driver.Charset("latin1", "")) },
+		"autocommit is off":  set("autocommit", "0"),
+		"foreign_key_checks": set("foreign_key_checks", "0"),
+		"unique_checks":      set("unique_checks", "0"),
+		"READ UNCOMMITTED":   set("transaction_isolation", "'READ-UNCOMMITTED'"),
+		"has no database":    func(c *driver.Config) { c.DBName = "" },
+	}
+	if isMariaDB(env) {
+		changes["READ UNCOMMITTED"] = set("tx_isolation", "'READ-UNCOMMITTED'") // the name that 10.6 has too
+		changes["EMPTY_STRING_IS_NULL"] = set("sql_mode", "'EMPTY_STRING_IS_NULL'")
+	}
+	for want, change := range changes {
 		a := on(t, pool(t, database, change))
 		if _, err := a.CreateUser(t.Context(), adapter.User{ID: "x"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error that names %q", err, want)
@@ -253,7 +258,45 @@ func TestRefusalsOfTheSite(t *testing.T) {
 	}
 }
 
+// TestServerThatRefusesTheAccount: the error of a connection that the server refuses has its
+// number and not its text.
+func TestServerThatRefusesTheAccount(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx, account := t.Context(), "refused_"+strings.ToLower(rand.Text())[:12]
+	run := func(statement string) {
+		t.Helper()
+		if _, err := env.Admin.ExecContext(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("CREATE USER " + account + " IDENTIFIED BY 'topsecret'")
+	t.Cleanup(func() { _, _ = env.Admin.ExecContext(context.WithoutCancel(ctx), "DROP USER "+account) })
+	run("GRANT ALL ON " + databaseOf(t, env) + ".* TO " + account)
+	db := pool(t, databaseOf(t, env), func(c *driver.Config) { c.User, c.Passwd = account, "topsecret" })
+	db.SetMaxIdleConns(-1)
+	a := on(t, db)
+	if err := a.EnsureSchema(ctx); err != nil {
+		t.Fatal(err)
+	}
+	run("ALTER USER " + account + " IDENTIFIED BY 'another'")
+	for method, call := range map[string]func() error{
+		"read":         func() error { _, err := a.GetUser(ctx, "nobody"); return err },
+		"write":        func() error { _, err := a.CreateUser(ctx, adapter.User{ID: "x"}); return err },
+		"EnsureSchema": func() error { return a.EnsureSchema(ctx) },
+	} {
+		var refused *driver.MySQLError
+		err := call()
+		if !errors.As(err, &refused) || refused.Number != 1045 || strings.Contains(err.Error(), account) {
+			t.Errorf("%s: got %v, want error 1045 without the server's text", method, err)
+		}
+	}
+}
+
 func isConflict(err error) bool { return errors.Is(err, adapter.ErrConflict) }
+
+// isMariaDB reports whether the server is not MySQL.
+func isMariaDB(env *mysqltest.Env) bool { return strings.Contains(env.Version, "MariaDB") }
 
 // databaseOf returns the name of the database.
 func databaseOf(t testing.TB, env *mysqltest.Env) (name string) {

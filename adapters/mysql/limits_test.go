@@ -1,6 +1,7 @@
 package mysql_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestIdleConnectionThatTheServerHasClosed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if name == "KILL" {
-				if _, err := env.Admin.ExecContext(ctx, "KILL ?", id); err != nil {
+				if _, err := env.Admin.ExecContext(ctx, fmt.Sprint("KILL ", id)); err != nil {
 					t.Fatal(err)
 				}
 			}

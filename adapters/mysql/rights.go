@@ -34,6 +34,12 @@ func (o on) lacking(ctx context.Context, tables []table) (grants []string, err e
 
 // lackingByTable is lacking with a statement for each right and table.
 func (o on) lackingByTable(ctx context.Context, tables []table) (grants []string, err error) {
+	var database, account string
+	err = o.query(ctx, "SELECT DATABASE(), CURRENT_USER()", func(rows *sql.Rows) error { return rows.Scan(&database, &account) })
+	if err != nil {
+		return nil, err
+	}
+	at := strings.LastIndex(account, "@")
 	for _, t := range tables {
 		for _, right := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
 			denied, err := o.denied(ctx, t.probe(right))
@@ -41,7 +47,8 @@ func (o on) lackingByTable(ctx context.Context, tables []table) (grants []string
 				return nil, err
 			}
 			if denied {
-				grants = append(grants, o.a.names.Replace(fmt.Sprintf("GRANT %s ON `%s` TO CURRENT_USER", right, t.name)))
+				grants = append(grants, fmt.Sprintf("GRANT %s ON `%s`.`%s` TO '%s'@'%s'", right, database, o.a.table(t.name),
+					account[:max(at, 0)], account[at+1:]))
 			}
 		}
 	}
@@ -69,7 +76,7 @@ func (o on) denied(ctx context.Context, statement string) (bool, error) {
 	if isNumber(err, tableAccessDenied, columnAccessDenied) {
 		return true, nil
 	}
-	if isServers(err) {
+	if isServers(err) || closed(err) {
 		return false, nil
 	}
 	return false, err

@@ -84,7 +84,7 @@ func TestLeastRights(t *testing.T) {
 	}
 	for i, right := range serving {
 		a := account(t, env, fmt.Sprintf("no%d_", i), without(serving, right))
-		if _, err := a.GetUser(ctx, user.ID); err == nil || !strings.Contains(err.Error(), "GRANT "+right+" ON `user`") {
+		if _, err := a.GetUser(ctx, user.ID); err == nil || !strings.Contains(err.Error(), "GRANT "+right+" ON `"+databaseOf(t, env)+"`.`user`") {
 			t.Errorf("without %s: got %v", right, err)
 		}
 	}

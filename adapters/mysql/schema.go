@@ -36,6 +36,10 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		return failed(ctx, op, err)
 	}
 	alone := a.alone(ctx)
+	// On a Galera cluster a statement that changes a table ends those of other nodes that use it.
+	for try := 1; isNumber(alone, deadlock) && try < schemaTries && sleep(ctx, 100*time.Millisecond) == nil; try++ {
+		alone = a.alone(ctx)
+	}
 	if err != nil && isNumber(alone, accessDeniedDB, tableAccessDenied) { // so this process can't be the one that changes them
 		alone = err
 	}
@@ -57,9 +61,6 @@ func (a *Adapter) changes(ctx context.Context) (*comparison, error) {
 	compared, err := a.compare(ctx)
 	if err == nil && len(compared.refused) > 0 {
 		err = compared.err()
-	}
-	if err == nil && !compared.any && !a.newTables {
-		err = a.beside(ctx)
 	}
 	return compared, err
 }
@@ -157,7 +158,7 @@ func (c *comparison) totalOrder() error {
 func (a *Adapter) outside(ctx context.Context) (conn *sql.Conn, leave func(), err error) {
 	switch db := a.db.(type) {
 	case *sql.DB:
-		if conn, err = db.Conn(ctx); err != nil {
+		if conn, err = a.connection(ctx); err != nil {
 			return nil, nil, err
 		}
 		return conn, func() { _ = conn.Close() }, nil // returns it to the pool

@@ -18,11 +18,11 @@ type alteration struct {
 // 3,072 bytes.
 var siteLengths = map[string]int{"identifier": 255, "credentialID": 512}
 
-// column adds what would be better about a column.
-func (b *alteration) column(column column, site string, f *foundTable, collation string) {
+// column adds what would be better about a column, and returns that part of ALTER TABLE.
+func (b *alteration) column(column column, site string, f *foundTable, collation string) string {
 	has, there := f.columns[strings.ToLower(site)]
 	if !there && column.name == "credentialID" {
-		return
+		return ""
 	}
 	kind, exact := strings.ToUpper(column.kind), slices.Contains(collations, has.collation)
 	switch column.kind {
@@ -33,27 +33,27 @@ func (b *alteration) column(column column, site string, f *foundTable, collation
 		}
 		kind = fmt.Sprintf("VARCHAR(%d) CHARACTER SET utf8mb4 COLLATE %s", length, collation)
 		if there && exact && has.kind == "varchar" && int64(length) == has.length && (has.null || !column.null) {
-			return
+			return ""
 		}
 		b.keys = b.keys || column.name == "userId" || column.name == "id"
 	case "mediumtext":
 		if there && (has.kind == "mediumtext" || has.kind == "longtext") {
-			return
+			return ""
 		}
 	case "bigint":
 		if has.kind == "bigint" {
-			return
+			return ""
 		}
 	case "datetime":
 		if there && has.fraction >= 3 {
-			return
+			return ""
 		}
 		kind = "DATETIME(3)"
 		if there {
 			kind = strings.ToUpper(has.kind) + "(3)"
 		}
 	default:
-		return
+		return ""
 	}
 	verb := "ADD COLUMN"
 	if there {
@@ -68,7 +68,9 @@ func (b *alteration) column(column column, site string, f *foundTable, collation
 	default:
 		kind += " NOT NULL"
 	}
-	b.parts = append(b.parts, fmt.Sprintf("%s `%s` %s", verb, site, kind))
+	part := fmt.Sprintf("%s `%s` %s", verb, site, kind)
+	b.parts = append(b.parts, part)
+	return part
 }
 
 // line adds the line of a column for the schema file of the product.
@@ -118,10 +120,8 @@ func (c *siteComparison) alter(t *table, f *foundTable, b *alteration) {
 	if t.foreignKey() == "" || !b.keys {
 		return
 	}
-	for _, name := range f.foreign {
-		c.unbound = append(c.unbound, fmt.Sprintf("ALTER TABLE `%s` DROP FOREIGN KEY `%s`", b.table, name))
-		c.bound = append(c.bound, fmt.Sprintf("ALTER TABLE `%s` ADD CONSTRAINT `%s` FOREIGN KEY (`%s`) REFERENCES `%s` (`%s`) ON DELETE CASCADE ON UPDATE CASCADE",
-			b.table, name, c.a.layout.column(t.name, "userId"), c.a.table("user"), c.a.layout.column("user", "id")))
+	for _, k := range f.foreign {
+		c.unbind(k, c.a.table("user"), c.a.layout.column("user", "id"))
 	}
 }
 
@@ -130,21 +130,21 @@ func (c *siteComparison) alter(t *table, f *foundTable, b *alteration) {
 func (c *siteComparison) create(t *table) string {
 	name, users := c.a.table(t.name), c.a.table("user")
 	column := func(name string) string { return c.a.layout.column(t.name, name) }
-	length, collation, id := idLength, c.server.collation, c.a.layout.column("user", "id")
+	length, of, id := idLength, "", c.a.layout.column("user", "id")
 	if f := c.found[users]; f != nil {
 		has := f.columns[strings.ToLower(id)]
 		length = max(length, int(has.length))
-		if slices.Contains(collations, has.collation) {
-			collation = has.collation
+		if slices.Contains(collations, has.collation) || c.kept(*tableOf("user").column("id")) {
+			of = " COLLATE " + has.collation
 		}
 	}
 	key := ""
 	if f := c.found[c.a.table("account")]; f != nil && len(f.foreign) > 0 {
 		key = fmt.Sprintf(", CONSTRAINT `%s` FOREIGN KEY (`%s`) REFERENCES `%s` (`%s`) ON DELETE CASCADE ON UPDATE CASCADE", c.a.prefix+t.foreignKey(), column("userId"), users, id)
 	}
-	return fmt.Sprintf("CREATE TABLE `%s` (`%s` VARCHAR(%d) NOT NULL PRIMARY KEY, `%s` VARCHAR(2000) NOT NULL, `%s` MEDIUMTEXT NOT NULL%s) "+
+	return fmt.Sprintf("CREATE TABLE `%s` (`%s` VARCHAR(%d)%s NOT NULL PRIMARY KEY, `%s` VARCHAR(2000) NOT NULL, `%s` MEDIUMTEXT NOT NULL%s) "+
 		"ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COLLATE=%s%s",
-		name, column("userId"), length, column("hash"), column("state"), key, collation, c.newModel(name, length, column))
+		name, column("userId"), length, of, column("hash"), column("state"), key, c.server.collation, c.newModel(name, length, column))
 }
 
 // newModel is the comment with the lines of the table of passwords in the schema file of the

@@ -5,26 +5,29 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
 
 // comparison is the difference between the tables and the schema.
 type comparison struct {
-	any     bool     // one of the tables exists
 	missing []string // what is lacking, for CheckSchema
 	changes []string // the statements that add it
 	refused []string // what EnsureSchema can't change
 	shape   *shape   // of the tables of a site
 	galera  bool     // the server is a node of a Galera cluster
+
+	// unbound and bound are statements that drop the foreign keys to the user before refused is
+	// mended, and add them after it.
+	unbound, bound []string
 }
 
-// err returns the error that says what is wrong, or nil.
+// err returns the error that says what is wrong, or nil. Its statements are for one session, in
+// their order.
 func (c *comparison) err() error {
 	switch {
 	case len(c.refused) > 0:
-		return errors.New(strings.Join(c.refused, "; "))
+		return errors.New(strings.Join(slices.Concat(c.unbound, c.refused, c.bound), "; "))
 	case len(c.missing) > 0:
 		return fmt.Errorf("missing: %s; EnsureSchema adds it", strings.Join(c.missing, ", "))
 	}
@@ -34,6 +37,7 @@ func (c *comparison) err() error {
 // foundColumn is a column of the database.
 type foundColumn struct {
 	kind, collation, expression string
+	full                        string // the type with its arguments
 	length, fraction            int64
 	null, filled                bool // filled: it has a default, or makes its own values
 	touched                     bool // ON UPDATE CURRENT_TIMESTAMP
@@ -45,7 +49,22 @@ type foundTable struct {
 	columns map[string]foundColumn
 	keys    map[string][]string // the columns of each key, by its name
 	unique  map[string]bool
-	foreign []string // the names of foreign keys to the user that delete with it
+	foreign []foreignKey // to the user
+}
+
+// foreignKey is a foreign key to the user.
+type foreignKey struct{ table, name, column, rule string }
+
+// cascades reports whether the key deletes with the user.
+func (k foreignKey) cascades() bool { return strings.HasPrefix(k.rule, "ON DELETE CASCADE") }
+
+// drop and add are the statements for the key.
+func (k foreignKey) drop() string {
+	return fmt.Sprintf("ALTER TABLE `%s` DROP FOREIGN KEY `%s`", k.table, k.name)
+}
+
+func (k foreignKey) add(users, id string) string {
+	return fmt.Sprintf("ALTER TABLE `%s` ADD CONSTRAINT `%s` FOREIGN KEY (`%s`) REFERENCES `%s` (`%s`) %s", k.table, k.name, k.column, users, id, k.rule)
 }
 
 // compare compares the tables with the schema, and looks at the settings.
@@ -70,8 +89,7 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 			c.changes = append(c.changes, a.names.Replace(t.create(s.collation)))
 			continue
 		}
-		c.any = c.any || t.name != "passwords" // of which an application may have its own
-		a.compareTable(c, t, name, f)
+		a.compareTable(c, t, name, f, s)
 	}
 	if len(c.missing) == 0 && len(c.refused) == 0 {
 		grants, err := on{a, a.db, a.inTx, nil}.lacking(ctx, tables)
@@ -82,6 +100,9 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 			c.refused = append(c.refused, "the account lacks rights: "+strings.Join(grants, "; "))
 		}
 	}
+	if err := a.beside(ctx, c, found[a.table("user")] == nil, s.foldsCase); err != nil {
+		return nil, err
+	}
 	if len(c.changes) > 0 {
 		for _, statement := range []string{createVersion, setVersion(schemaVersion)} {
 			c.changes = append(c.changes, a.names.Replace(statement))
@@ -90,25 +111,28 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 	return c, nil
 }
 
-func (a *Adapter) compareTable(c *comparison, t table, name string, f *foundTable) {
-	refuse := func(format string, args ...any) { c.refused = append(c.refused, fmt.Sprintf(format, args...)) }
-	if !strings.EqualFold(f.engine, "InnoDB") {
-		refuse("table %s has the engine %s, which has no transactions: ALTER TABLE `%s` ENGINE=InnoDB", name, f.engine,
-			name)
+func (a *Adapter) compareTable(c *comparison, t table, name string, f *foundTable, s *server) {
+	var refused []string
+	refuse := func(format string, args ...any) { refused = append(refused, fmt.Sprintf(format, args...)) }
+	if problem := f.isNoTable(name); problem != "" {
+		refuse("%s", problem)
 	}
+	keyed := false // the ID of the user is changed
 	for _, col := range t.columns {
 		has, ok := f.columns[strings.ToLower(col.name)]
-		if !ok {
+		switch problem := col.differs(has); {
+		case !ok && (col.null || col.digest != ""):
+			refuse("table %s has no column %s: ALTER TABLE `%[1]s` ADD COLUMN %[3]s", name, col.name, col.exactly(s.collation))
+		case !ok:
 			refuse("table %s has no column %s: another product may have made it", name, col.name)
-			continue
-		}
-		if problem := col.differs(has); problem != "" {
-			refuse("column %s.%s %s", name, col.name, problem)
+		case problem != "":
+			keyed = keyed || col.name == "userId" || col.name == "id"
+			refuse("column %s.%s %s%s", name, col.name, problem, col.mend(name, has, s.collation))
 		}
 	}
 	for col, has := range f.columns {
 		if col != "seq" && !slices.ContainsFunc(t.columns, named(col)) && !has.null && !has.filled {
-			refuse("column %s.%s accepts no null and has no default, and the adapter does not write it", name, col)
+			refuse("column %s.%s %s", name, col, has.unwritten(name, col))
 		}
 	}
 	for _, k := range t.keys {
@@ -118,11 +142,14 @@ func (a *Adapter) compareTable(c *comparison, t table, name string, f *foundTabl
 		c.missing = append(c.missing, "key "+a.prefix+k.name)
 		c.changes = append(c.changes, a.names.Replace("ALTER TABLE `"+t.name+"` ADD "+k.definition()+", ALGORITHM=INPLACE, LOCK=NONE"))
 	}
-	if fk := t.foreignKey(); fk != "" && !slices.Contains(f.foreign, a.prefix+fk) {
-		refuse("table %s has no foreign key %s: ALTER TABLE `%s` ADD CONSTRAINT `%s` FOREIGN KEY (userId) REFERENCES `%s` (id) ON DELETE CASCADE",
-			name, a.prefix+fk, name, a.prefix+fk, a.prefix+"user")
-	}
-	slices.Sort(c.refused)
+	slices.Sort(refused)
+	refused = append(refused, c.compareForeign(a, t, name, f, keyed)...)
+	c.refused = append(c.refused, refused...)
+}
+
+// isOwn reports whether the table is one of the adapter's.
+func (a *Adapter) isOwn(name string) bool {
+	return slices.ContainsFunc(tables, func(t table) bool { return a.table(t.name) == name })
 }
 
 // has reports whether the table has the key: a unique one under its own name, which errors
@@ -145,6 +172,8 @@ func (f *foundTable) has(k key, name string) bool {
 // differs says what is wrong with a column, or nothing.
 func (c column) differs(f foundColumn) string {
 	switch {
+	case c.digest == "" && f.expression != "":
+		return "is generated by the server, and the adapter writes it"
 	case f.kind != c.kind && (c.kind != "mediumtext" || f.kind != "longtext"):
 		return fmt.Sprintf("is %s, want %s", f.kind, c.definition())
 	case c.length > 0 && f.length < int64(c.length):
@@ -198,11 +227,12 @@ func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*found
 		return err
 	}, names...)
 	err2 := o.query(ctx, `SELECT TABLE_NAME, COLUMN_NAME, LOWER(DATA_TYPE), COALESCE(COLLATION_NAME, ''), COALESCE(GENERATION_EXPRESSION, ''),
-		COALESCE(CHARACTER_MAXIMUM_LENGTH, 0), COALESCE(DATETIME_PRECISION, 0), IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA <> '', EXTRA LIKE '%on update%'
+		COALESCE(CHARACTER_MAXIMUM_LENGTH, 0), COALESCE(DATETIME_PRECISION, 0), IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA <> '',
+		EXTRA LIKE '%on update%', COLUMN_TYPE
 		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME`+in+everything, func(rows *sql.Rows) error {
 		var f foundColumn
 		err := rows.Scan(&name, &column, &f.kind, &f.collation, &f.expression, &f.length, &f.fraction, &f.null, &f.filled,
-			&f.touched)
+			&f.touched, &f.full)
 		table(name).columns[strings.ToLower(column)] = f
 		return err
 	}, names...)
@@ -217,110 +247,53 @@ func (a *Adapter) tables(ctx context.Context, foldsCase bool) (map[string]*found
 		t.keys[kind], t.unique[kind] = append(t.keys[kind], column), unique
 		return err
 	}, names...)
-	var owner, rule string
+	var rule string
+	users := a.table("user")
 	rules := map[string]string{} // of foreign keys; MariaDB 10 shows none to an account that only writes
-	err4 := o.query(ctx, `SELECT TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE
-		FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE() AND TABLE_NAME`+in+everything, func(rows *sql.Rows) error {
+	err4 := o.query(ctx, `SELECT TABLE_NAME, CONSTRAINT_NAME, CONCAT('ON DELETE ', DELETE_RULE, ' ON UPDATE ', UPDATE_RULE)
+		FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = ?`+everything, func(rows *sql.Rows) error {
 		err := rows.Scan(&name, &kind, &rule)
 		rules[name+"."+kind] = rule
 		return err
-	}, names...)
-	unknown := map[string][]string{}
-	err5 := o.query(ctx, `SELECT TABLE_NAME, CONSTRAINT_NAME, REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE
-		WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL AND TABLE_NAME`+in+everything, func(rows *sql.Rows) error {
-		err := rows.Scan(&name, &kind, &owner)
-		rule, known := rules[name+"."+kind]
-		switch {
-		case !strings.EqualFold(owner, a.table("user")):
-		case !known:
-			unknown[name] = append(unknown[name], kind)
-		case rule == "CASCADE":
-			t := table(name)
-			t.foreign = append(t.foreign, kind)
-		}
+	}, users)
+	var keys []foreignKey
+	err5 := o.query(ctx, `SELECT TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE
+		WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = ?`+everything, func(rows *sql.Rows) error {
+		err := rows.Scan(&name, &kind, &column)
+		keys = append(keys, foreignKey{name, kind, column, rules[name+"."+kind]})
 		return err
-	}, names...)
-	for name, keys := range unknown {
-		cascading, err := o.cascading(ctx, name, keys)
-		if err != nil {
-			return nil, err
+	}, users)
+	for _, k := range keys {
+		exact := own[k.table]
+		if exact != "" && k.rule == "" {
+			if k.rule, err5 = o.rule(ctx, k); err5 != nil {
+				return nil, err5
+			}
 		}
-		table(name).foreign = append(table(name).foreign, cascading...)
+		if exact != "" && found[exact] != nil {
+			k.table = exact
+			found[exact].foreign = append(found[exact].foreign, k)
+		}
+		if found[users] != nil {
+			found[users].foreign = append(found[users].foreign, k)
+		}
 	}
 	return found, errors.Join(err1, err2, err3, err4, err5)
 }
 
-// cascading returns those of the foreign keys of a table that delete with their owner, from
-// the statement that makes the table.
-func (o on) cascading(ctx context.Context, table string, keys []string) (cascading []string, err error) {
-	err = o.query(ctx, "SHOW CREATE TABLE `"+table+"`", func(rows *sql.Rows) error {
+// rule returns the rule of a foreign key, from the statement that makes the table.
+func (o on) rule(ctx context.Context, k foreignKey) (rule string, err error) {
+	err = o.query(ctx, "SHOW CREATE TABLE `"+k.table+"`", func(rows *sql.Rows) error {
 		var name, statement string
 		err := rows.Scan(&name, &statement)
 		for line := range strings.Lines(statement) {
-			for _, key := range keys {
-				if strings.Contains(line, key) && strings.Contains(line, "FOREIGN KEY") && strings.Contains(line,
-					"ON DELETE CASCADE") {
-					cascading = append(cascading, key)
-				}
+			if _, after, found := strings.Cut(line, "ON DELETE"); found && strings.Contains(line, "`"+k.name+"` FOREIGN KEY") {
+				rule = "ON DELETE" + strings.TrimRight(after, ",\n ")
 			}
 		}
 		return err
 	})
-	return cascading, err
-}
-
-// besideKeys are a column of each table of an authentication library, by its name without
-// case, underscores and plural.
-var besideKeys = map[string]string{"user": "email", "account": "provider", "session": "token",
-	"verificationtoken": "token",
-	"verification":      "identifier"}
-
-// beside returns an error that names the tables of another library, if the database has
-// some that look like it and none of this adapter's.
-func (a *Adapter) beside(ctx context.Context) error {
-	like := map[string]string{}               // by the kind of table: its name
-	columns := map[string]map[string]string{} // by the kind of table: the types of its columns
-	err := on{a, a.db, a.inTx, nil}.query(ctx,
-		"SELECT TABLE_NAME, LOWER(COLUMN_NAME), LOWER(DATA_TYPE) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"+everything,
-		func(rows *sql.Rows) error {
-			var name, column, kind string
-			err := rows.Scan(&name, &column, &kind)
-			plain, ok := strings.CutPrefix(name, a.prefix)
-			table := strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(plain, "_", "")), "s")
-			key, known := besideKeys[table]
-			if !ok || !known {
-				return err
-			}
-			if strings.Contains(column, key) {
-				like[table] = name
-			}
-			if columns[table] == nil {
-				columns[table] = map[string]string{}
-			}
-			columns[table][column] = kind
-			return err
-		})
-	if err != nil || like["user"] == "" || len(like) < 2 {
-		return err
-	}
-	return fmt.Errorf("the database has tables that look like those of another library (%s), and none of this adapter: "+
-		"their users would not be found. %s; WithNewTables makes new tables beside them",
-		strings.Join(slices.Sorted(maps.Values(like)), ", "), productOf(like["user"], columns))
-}
-
-// productOf says which product has made tables, and what serves them.
-func productOf(users string, columns map[string]map[string]string) string {
-	switch has := columns["session"]; {
-	case has["token"] != "" && (has["expiresat"] != "" || has["expires_at"] != ""):
-		return "They are better-auth's, which have other columns, and can't be served: copy their people into the tables that Schema returns"
-	case has["expires"] == "varchar":
-		return "They are TypeORM's, which stores instants as texts, and can't be served: convert them to the tables that Schema returns"
-	case has["updatedat"] != "" && columns["user"]["updatedat"] != "" && users == "User":
-		return "WithLayout(mysql.Prisma()) serves the tables of Prisma as they are"
-	case users == "User" && has["id"] != "" && has["expires"] == "timestamp":
-		return "They are Kysely's, whose key of tokens has no identifier, and can't be served: convert them to the tables that Schema returns"
-	}
-	return "WithLayout serves the tables of a site as they are"
+	return rule, err
 }
 
 // named reports whether a column has the name, in any case.

@@ -51,7 +51,7 @@ func makeVersionTable(ctx context.Context, o on) error {
 // notOurs adds advice to an error that means that another table has the name.
 func notOurs(o on, err error) error {
 	if isNumber(err, noSuchColumn, columnCount) {
-		return fmt.Errorf("%s is not the table that this package makes: rename it, and EnsureSchema makes the right one: %w",
+		return fmt.Errorf("%s is not the table that this package makes, and EnsureSchema makes the right one after this: RENAME TABLE `%[1]s` TO `%[1]s_of_site`; %w",
 			o.a.prefix+versionTable, err)
 	}
 	return err

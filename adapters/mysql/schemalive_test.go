@@ -1,10 +1,16 @@
 package mysql_test
 
 import (
+	"context"
+	"crypto/rand"
+	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -36,6 +42,10 @@ func TestSchemaFaults(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	ctx := t.Context()
+	collation := "utf8mb4_0900_bin"
+	if isMariaDB(env) {
+		collation = "utf8mb4_nopad_bin"
+	}
 	for i, x := range []struct{ change, want string }{
 		{"DROP TABLE `%account`", "missing: table %account"},
 		{"ALTER TABLE `%session` DROP KEY `%session_expires_idx`", "missing: key %session_expires_idx"},
@@ -43,7 +53,7 @@ func TestSchemaFaults(t *testing.T) {
 		{"ALTER TABLE `%user` MODIFY email VARCHAR(320) COLLATE utf8mb4_general_ci",
 			"%user.email has the collation utf8mb4_general_ci"},
 		{"ALTER TABLE `%session` MODIFY expires DATETIME NOT NULL", "%session.expires has no milliseconds"},
-		{"ALTER TABLE `%session` MODIFY sessionToken VARCHAR(100) COLLATE utf8mb4_nopad_bin NOT NULL",
+		{"ALTER TABLE `%session` MODIFY sessionToken VARCHAR(100) COLLATE " + collation + " NOT NULL",
 			"room for 100 characters"},
 		{"ALTER TABLE `%account` DROP COLUMN scope", "table %account has no column scope"},
 		{"ALTER TABLE `%account` DROP FOREIGN KEY `%account_userId_fkey`", "no foreign key %account_userId_fkey"},
@@ -68,27 +78,70 @@ func TestSchemaFaults(t *testing.T) {
 	}
 }
 
-// TestTablesOfOthers: EnsureSchema makes no tables beside those of another library.
+// TestTablesOfOthers: the adapter makes no tables, and begins with nobody, beside the tables of
+// another library in which people are or will be.
 func TestTablesOfOthers(t *testing.T) {
 	t.Parallel()
+	theirs := func(prefix string) string {
+		return strings.NewReplacer("`User`", "`"+prefix+"User`", "`Session`", "`"+prefix+"Session`").Replace("CREATE TABLE `User` (id VARCHAR(191) PRIMARY KEY, email VARCHAR(191));\n" +
+			"CREATE TABLE `Session` (id VARCHAR(191) PRIMARY KEY, sessionToken VARCHAR(191));\n")
+	}
+	const person = "INSERT INTO User VALUES ('ada', 'ada@example.com');\n"
 	env := open(t, mysqltest.Settings{})
-	ctx := t.Context()
-	for _, s := range []string{
-		"CREATE TABLE at_User (id VARCHAR(191) PRIMARY KEY, email VARCHAR(191))",
-		"CREATE TABLE at_Session (id VARCHAR(191) PRIMARY KEY, sessionToken VARCHAR(191))",
+	const neighbors = "CREATE TABLE gatehouse_schema (id INT PRIMARY KEY);\n"
+	for name, c := range map[string]struct {
+		ours    bool // EnsureSchema has made the adapter's tables before
+		full    bool // with a user
+		tables  string
+		options []mysql.Option
+		want    string
+	}{
+		"none of ours":                  {false, false, theirs(""), nil, "Session, User"},
+		"a prefix":                      {false, false, theirs("at_"), []mysql.Option{mysql.WithPrefix("at_")}, "at_Session, at_User"},
+		"a prefix of ours only":         {false, false, theirs(""), []mysql.Option{mysql.WithPrefix("at_")}, "Session, User"},
+		"another prefix":                {false, false, theirs("at_"), nil, ""},
+		"beside neighbors":              {false, false, neighbors + theirs(""), []mysql.Option{mysql.WithPrefix("at_")}, ""},
+		"ours is empty":                 {true, false, theirs("") + person, nil, "Session, User"},
+		"ours is empty, with a prefix":  {true, false, theirs("") + person, []mysql.Option{mysql.WithPrefix("at_")}, "Session, User"},
+		"both are empty":                {true, false, theirs(""), nil, ""},
+		"ours is full":                  {true, true, theirs("") + person, nil, ""},
+		"ours is full and not whole":    {true, true, theirs("") + person + "DROP TABLE session;\n", nil, ""},
+		"the option":                    {false, false, theirs(""), []mysql.Option{mysql.WithNewTables()}, ""},
+		"the option, and ours is empty": {true, false, theirs("") + person, []mysql.Option{mysql.WithNewTables()}, ""},
 	} {
-		if _, err := env.Admin.ExecContext(ctx, s); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			ctx, db := t.Context(), newDatabase(t, env)
+			if a := on(t, db, append(slices.Clone(c.options), mysql.WithNewTables())...); c.ours {
+				if err := a.EnsureSchema(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if c.full {
+					if _, err := a.CreateUser(ctx, adapter.User{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			script(t, &mysqltest.Env{Admin: db}, c.tables)
+			_, first := on(t, db, c.options...).GetUserByEmail(ctx, "ada@example.com")
+			ensured, checked := on(t, db, c.options...).EnsureSchema(ctx), on(t, db, c.options...).CheckSchema(ctx)
+			for call, err := range map[string]error{"the first call": first, "EnsureSchema": ensured, "CheckSchema": checked} {
+				refused := err != nil && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "WithNewTables")
+				works := err == nil || call == "the first call" && strings.Contains(err.Error(), "missing: table")
+				if c.want == "" && !works || c.want != "" && !refused {
+					t.Errorf("%s: got %v, want %q", call, err, c.want)
+				}
+			}
+		})
 	}
-	err := on(t, env.Admin, mysql.WithPrefix("at_")).EnsureSchema(ctx)
-	if err == nil || !strings.Contains(err.Error(), "at_Session, at_User") || !strings.Contains(err.Error(),
-		"WithNewTables") {
-		t.Errorf("got %v", err)
-	}
-	if err := on(t, env.Admin, mysql.WithPrefix("at_"), mysql.WithNewTables()).EnsureSchema(ctx); err != nil {
-		t.Error(err)
-	}
+}
+
+// newDatabase makes an empty database.
+func newDatabase(t *testing.T, env *mysqltest.Env) *sql.DB {
+	t.Helper()
+	name := "gatehouse_empty_" + strings.ToLower(rand.Text())
+	script(t, env, "CREATE DATABASE "+name)
+	t.Cleanup(func() { _, _ = env.Admin.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+name) })
+	return pool(t, name, func(*driver.Config) {})
 }
 
 // TestEnsureSchemaInATransaction is refused: the server would commit it.

@@ -115,13 +115,15 @@ func (a *Adapter) DeleteSessionsByUserID(ctx context.Context, userID, except str
 	if !isKey(tokenLength, except) {
 		except = "" // no session has it
 	}
-	return a.inBatches(ctx, op, "session", "s.userId = ? AND s.sessionToken <> ? LIMIT ? FOR UPDATE", userID, except)
+	return a.inBatches(ctx, op, "session", func(instant) (string, []any) {
+		return "s.userId = ? AND s.sessionToken <> ? LIMIT ? FOR UPDATE", []any{userID, except}
+	})
 }
 
 func readSession(rows *sql.Rows) (*adapter.Session, error) {
 	var (
 		session adapter.Session
-		expires string
+		expires sql.RawBytes
 	)
 	err := rows.Scan(&session.SessionToken, &session.UserID, &expires)
 	if err != nil {
@@ -137,14 +139,10 @@ func readSession(rows *sql.Rows) (*adapter.Session, error) {
 func readSessionAndUser(rows *sql.Rows) (*adapter.SessionAndUser, error) {
 	var (
 		found   adapter.SessionAndUser
-		user    userRow
-		expires string
+		expires sql.RawBytes
 	)
-	err := rows.Scan(append(user.columns(), &expires)...)
+	err := scanUser(rows, &found.User, &expires)
 	if err != nil {
-		return nil, err
-	}
-	if found.User, err = user.user(); err != nil {
 		return nil, err
 	}
 	found.Session.UserID = found.User.ID

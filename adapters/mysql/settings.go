@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // server is what the adapter needs to know about a connection.
@@ -28,8 +29,9 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 	var version, database *string
 	var folds int
 	var packet int64
-	err := o.query(ctx, "SELECT VERSION(), DATABASE(), @@lower_case_table_names, @@max_allowed_packet",
-		func(rows *sql.Rows) error { return rows.Scan(&version, &database, &folds, &packet) })
+	var instant any
+	err := o.query(ctx, "SELECT VERSION(), DATABASE(), @@lower_case_table_names, @@max_allowed_packet, CAST('2000-01-01' AS DATETIME)",
+		func(rows *sql.Rows) error { return rows.Scan(&version, &database, &folds, &packet, &instant) })
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +39,8 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 		return nil, errors.New("the connection has no database: name one in the DSN")
 	}
 	a.packet.Store(packet)
+	_, parsed := instant.(time.Time)
+	a.texts.Store(!parsed)
 	s := &server{database: *database, collation: collations[1], foldsCase: folds != 0}
 	if strings.Contains(*version, "MariaDB") {
 		s.collation = collations[0]
@@ -61,7 +65,7 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 		settings[name] = strings.ToUpper(values[i].String)
 	}
 	settings["isolation"] = settings[isolation]
-	err = o.query(ctx, "SHOW SESSION VARIABLES WHERE Variable_name IN ('wsrep_on', 'wsrep_sync_wait', 'wsrep_dirty_reads')",
+	err = o.query(ctx, "SHOW SESSION VARIABLES WHERE Variable_name IN ('completion_type', 'wsrep_on', 'wsrep_sync_wait', 'wsrep_dirty_reads')",
 		func(rows *sql.Rows) error {
 			var name, value string
 			err := rows.Scan(&name, &value)
@@ -92,6 +96,12 @@ func (a *Adapter) refuse(settings map[string]string) error {
 	}
 	if !a.inTx && settings["autocommit"] == "0" {
 		problem("autocommit is off: a read would see an old snapshot")
+	}
+	switch settings["completion_type"] {
+	case "CHAIN":
+		problem("completion_type is CHAIN: a read after a write would see an old snapshot")
+	case "RELEASE":
+		problem("completion_type is RELEASE: each write would close its connection")
 	}
 	if settings["isolation"] == "READ-UNCOMMITTED" {
 		problem("the isolation level is READ UNCOMMITTED: a call would see what is never committed")

@@ -68,7 +68,7 @@ func (a *Adapter) DeleteVerificationTokens(ctx context.Context, identifier strin
 func readToken(rows *sql.Rows) (*adapter.VerificationToken, error) {
 	var (
 		token   adapter.VerificationToken
-		expires string
+		expires sql.RawBytes
 	)
 	err := rows.Scan(&token.Identifier, &token.Token, &expires)
 	if err != nil {

@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"strconv"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -163,7 +162,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 
 // fewSessions is the number of sessions up to which a user is deleted together with them.
 // More are deleted before, in batches.
-const fewSessions = 200
+const fewSessions = "200"
 
 // DeleteUser deletes the user with all accounts, sessions and authenticators, and returns
 // the user, or nil. If a foreign key in a table of the application forbids the deletion,
@@ -177,20 +176,27 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 		var user *adapter.User
 		var many bool
 		err := a.write(ctx, op, func(o on) (err error) {
-			user, err = one(ctx, o, "SELECT "+userColumns+" FROM `user` u WHERE u.id = ? FOR UPDATE", readUser, id)
+			const sessions = "SELECT 1 FROM `session` s WHERE s.userId = ? LIMIT 1 OFFSET " + fewSessions
+			args, later := []any{id, id}, "("+sessions+")"
+			if o.shape != nil {
+				args, later = args[1:], "NULL"
+			}
+			var further *int64
+			user, err = one(ctx, o, "SELECT "+userColumns+", "+later+" FROM `user` u WHERE u.id = ? FOR UPDATE",
+				func(rows *sql.Rows) (*adapter.User, error) {
+					found := new(adapter.User)
+					return found, scanUser(rows, found, &further)
+				}, args...)
 			if err != nil || user == nil {
 				return err
 			}
-			if a.pool != nil {
-				query := "SELECT 1 FROM `session` s WHERE s.userId = ? LIMIT 1 OFFSET " + strconv.Itoa(fewSessions)
-				if o.shape != nil { // no snapshot begins: the table may have no index, and the deletion then reads all of it
-					query += " LOCK IN SHARE MODE"
-				}
-				first, err := one(ctx, o, query,
-					readNumber, id)
-				if many = first != nil; err != nil || many {
+			if o.shape != nil && a.pool != nil { // no snapshot begins: the table may have no index, and the deletion then reads all of it
+				if further, err = one(ctx, o, sessions+" LOCK IN SHARE MODE", readNumber, id); err != nil {
 					return err
 				}
+			}
+			if many = a.pool != nil && further != nil; many {
+				return nil
 			}
 			if err := o.deleteOwned(ctx, id); err != nil {
 				return err
@@ -229,35 +235,23 @@ func (o on) deleteOwned(ctx context.Context, id string) error {
 	return nil
 }
 
-// userRow receives userColumns.
-type userRow struct {
-	id, name, email, verified, image *string
-}
-
-func (r *userRow) columns() []any { return []any{&r.id, &r.name, &r.email, &r.verified, &r.image} }
-
-func (r *userRow) user() (adapter.User, error) {
-	user := adapter.User{ID: *r.id, Name: r.name, Image: r.image}
-	if r.email != nil {
-		user.Email = *r.email
-	}
-	var err error
-	if user.EmailVerified, err = fromNullInstant(r.verified); err != nil {
-		return adapter.User{}, corrupt("emailVerified", err)
-	}
-	return user, nil
-}
-
 func readUser(rows *sql.Rows) (*adapter.User, error) {
-	var row userRow
-	if err := rows.Scan(row.columns()...); err != nil {
-		return nil, err
-	}
-	user, err := row.user()
+	user := new(adapter.User)
+	return user, scanUser(rows, user)
+}
+
+// scanUser reads userColumns, and what follows them.
+func scanUser(rows *sql.Rows, user *adapter.User, more ...any) error {
+	var email, verified sql.RawBytes
+	err := rows.Scan(append([]any{&user.ID, &user.Name, &email, &verified, &user.Image}, more...)...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &user, nil
+	user.Email = string(email) // null is no address
+	if user.EmailVerified, err = fromNullInstant(verified); err != nil {
+		return corrupt("emailVerified", err)
+	}
+	return nil
 }
 
 func readNumber(rows *sql.Rows) (*int64, error) {

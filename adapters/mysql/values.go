@@ -3,7 +3,6 @@ package mysql
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,19 +50,23 @@ func latestAt(t time.Time) instant {
 
 // fromInstant returns an error for a text that toInstant can't have written, such as
 // 0000-00-00. [ERR-10]
-func fromInstant(text string) (time.Time, error) {
-	t, err := time.Parse(time.DateTime, text) // accepts a fraction, too
-	if err != nil || t.Year() < 1 {
+func fromInstant(text []byte) (t time.Time, err error) {
+	form := append(make([]byte, 0, len(instantForm)+len("Z")), text...)
+	if len(form) > len(time.DateOnly) {
+		form[len(time.DateOnly)] = 'T' // RFC 3339, which is read without a copy
+	}
+	if t.UnmarshalText(append(form, 'Z')) != nil || t.Year() < 1 {
 		return time.Time{}, errRange
 	}
 	return t, nil
 }
 
-func fromNullInstant(text *string) (*time.Time, error) {
+// fromNullInstant returns nil for null.
+func fromNullInstant(text []byte) (*time.Time, error) {
 	if text == nil {
 		return nil, nil
 	}
-	t, err := fromInstant(*text)
+	t, err := fromInstant(text)
 	return &t, err
 }
 
@@ -141,12 +144,14 @@ func (c column) fits(value any) error {
 const mediumText = 1<<24 - 1
 
 // fill puts the values in place of the question marks of a statement of this package; two of
-// them are the last value again. A text becomes a hexadecimal literal: no setting of the connection changes what it means.
+// them are the last value again. A text becomes a hexadecimal
+// literal: no setting of the connection changes what it means.
 func fill(query string, args []any) string {
 	if len(args) == 0 {
 		return query
 	}
 	var b strings.Builder
+	b.Grow(len(query) + lengthOf(args))
 	var last any
 	for {
 		before, rest, found := strings.Cut(query, "?")
@@ -164,6 +169,21 @@ func fill(query string, args []any) string {
 	}
 }
 
+// lengthOf is about the length of literals.
+func lengthOf(args []any) (n int) {
+	for _, arg := range args {
+		switch v := arg.(type) {
+		case string:
+			n += 2*len(v) + len("_utf8mb4 X''")
+		case []byte:
+			n += 2*len(v) + len("X''")
+		default:
+			n += len("'" + instantForm + "'")
+		}
+	}
+	return n
+}
+
 func literal(b *strings.Builder, value any) {
 	switch v := value.(type) {
 	case nil:
@@ -175,12 +195,23 @@ func literal(b *strings.Builder, value any) {
 	case instant:
 		b.WriteString("'" + string(v) + "'")
 	case []byte:
-		b.WriteString("X'" + hex.EncodeToString(v) + "'")
+		hexadecimal(b, v)
 	case string:
-		b.WriteString("_utf8mb4 X'" + hex.EncodeToString([]byte(v)) + "'")
+		b.WriteString("_utf8mb4 ")
+		hexadecimal(b, v)
 	default:
 		panic(fmt.Sprintf("mysql: no literal for %T", value))
 	}
+}
+
+func hexadecimal[T string | []byte](b *strings.Builder, value T) {
+	const digits = "0123456789abcdef"
+	b.WriteString("X'")
+	for i := range len(value) {
+		b.WriteByte(digits[value[i]>>4])
+		b.WriteByte(digits[value[i]&0xf])
+	}
+	b.WriteByte('\'')
 }
 
 // corrupt returns the error for a stored value that is not valid.

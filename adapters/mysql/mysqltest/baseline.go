@@ -2,20 +2,49 @@ package mysqltest
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"strconv"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // Baseline has methods of the adapter in the least code that the driver allows on the same
 // tables: a read is one statement, and a write is the transaction that the promises need.
-// Benchmarks compare the adapter with it. A lookup that finds nothing returns an error.
+// Benchmarks compare the adapter with it. A lookup of a session or of an address that finds
+// nothing returns nil, the other methods an error.
 type Baseline struct{ db *sql.DB }
 
-// NewBaseline opens the baseline over a pool whose connections interpolate parameters and
-// parse times: each statement is then one round trip, as it is for the adapter.
-func NewBaseline(db *sql.DB) Baseline { return Baseline{db} }
+// Baseline opens the baseline over a pool whose connections interpolate parameters and parse
+// times: each statement is then one round trip, as it is for the adapter.
+func (e *Env) Baseline() (Baseline, error) {
+	db, err := e.configured(e.Conns, func(c *driver.Config) { c.InterpolateParams, c.ParseTime = true, true })
+	return Baseline{db}, err
+}
+
+// Close closes the pool.
+func (f Baseline) Close() error { return f.db.Close() }
+
+// orAbsent is for lookups of what may be absent.
+func orAbsent[T any](record *T, err error) (*T, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return record, err
+}
+
+// DeleteExpired deletes at once every session that expires at or before now.
+func (f Baseline) DeleteExpired(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
+	result, err := f.db.ExecContext(ctx, "DELETE FROM session WHERE expires <= ?", now.UTC())
+	if err == nil {
+		swept.Sessions, err = result.RowsAffected()
+	}
+	return swept, err
+}
 
 // tx runs statements in a transaction.
 func (f Baseline) tx(ctx context.Context, run func(*sql.Tx) error) error {
@@ -53,9 +82,10 @@ const (
 	handAccount = `SELECT userId, type, provider, providerAccountId, access_token, refresh_token, id_token, scope,
 		token_type, session_state, expires_at, authorization_details FROM account WHERE provider = ? AND providerAccountId = ?`
 	handSession = "SELECT sessionToken, userId, expires FROM session WHERE sessionToken = ?"
-	handToken   = "SELECT identifier, token, expires FROM verificationToken WHERE pair = ?"
+	handToken   = "SELECT identifier, token, expires FROM verificationToken WHERE pair = ? AND identifier = ? AND token = ?"
 	handPasskey = `SELECT credentialID, userId, providerAccountId, credentialPublicKey, counter, credentialBackedUp,
-		credentialDeviceType, transports FROM authenticator WHERE `
+		credentialDeviceType, transports, name, created, lastUsed FROM authenticator WHERE `
+	handCredential = "credential = ? AND credentialID = ?"
 )
 
 func userDest(u *adapter.User) []any {
@@ -71,7 +101,13 @@ func accountDest(a *adapter.Account) []any {
 func passkeyDest(c *adapter.Authenticator) []any {
 	return []any{&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey, &c.Counter,
 		&c.CredentialBackedUp,
-		&c.CredentialDeviceType, &c.Transports}
+		&c.CredentialDeviceType, &c.Transports, &c.Name, &c.Created, &c.LastUsed}
+}
+
+// credential is the key of a passkey: the digest has the index, and the text decides.
+func credential(id string) []any {
+	digest := sha256.Sum256([]byte(id))
+	return []any{digest[:], id}
 }
 
 // CreateUser stores a user with the given ID, or a random one.
@@ -92,9 +128,9 @@ func (f Baseline) GetUser(ctx context.Context, id string) (*adapter.User, error)
 // GetUserByEmail reads a user.
 func (f Baseline) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	r := new(adapter.User)
-	return r, f.db.QueryRowContext(ctx,
+	return orAbsent(r, f.db.QueryRowContext(ctx,
 		"SELECT u.id, u.name, u.email, u.emailVerified, u.image FROM `user` u WHERE u.email = ?",
-		email).Scan(userDest(r)...)
+		email).Scan(userDest(r)...))
 }
 
 // GetUserByAccount reads the owner of an account.
@@ -122,10 +158,11 @@ func (f Baseline) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 
 // LinkAccount stores an account.
 func (f Baseline) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
-	return &a, f.exec(ctx, `INSERT INTO account (userId, type, provider, providerAccountId, access_token, refresh_token, id_token, scope,
-		token_type, session_state, expires_at, authorization_details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.UserID, string(a.Type),
-		a.Provider, a.ProviderAccountID, a.AccessToken, a.RefreshToken, a.IDToken, a.Scope, a.TokenType, a.SessionState, a.ExpiresAt,
-		[]byte(a.AuthorizationDetails))
+	return &a, f.exec(ctx, `INSERT INTO account (userId, type, provider, providerAccountId, access_token, refresh_token,
+		id_token, scope, token_type, session_state, expires_at, authorization_details)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		a.UserID, string(a.Type), a.Provider, a.ProviderAccountID, a.AccessToken, a.RefreshToken, a.IDToken, a.Scope,
+		a.TokenType, a.SessionState, a.ExpiresAt, []byte(a.AuthorizationDetails))
 }
 
 // UnlinkAccount deletes an account.
@@ -154,7 +191,7 @@ func (f Baseline) GetSessionAndUser(ctx context.Context, token string) (*adapter
 	err := f.db.QueryRowContext(ctx, "SELECT u.id, u.name, u.email, u.emailVerified, u.image, s.userId, s.expires "+
 		"FROM session s JOIN `user` u ON u.id = s.userId WHERE s.sessionToken = ?",
 		token).Scan(append(userDest(&r.User), &r.Session.UserID, &r.Session.Expires)...)
-	return r, err
+	return orAbsent(r, err)
 }
 
 // UpdateSession changes the end of a session.
@@ -178,11 +215,35 @@ func (f Baseline) CreateVerificationToken(ctx context.Context, v adapter.Verific
 		v.Token, v.Expires.UTC())
 }
 
+// UseVerificationToken deletes a token.
+func (f Baseline) UseVerificationToken(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
+	r := new(adapter.VerificationToken)
+	n := strconv.Itoa(len(k.Identifier))
+	digest := sha256.Sum256([]byte(n + ":" + k.Identifier + k.Token))
+	key := []any{digest[:], k.Identifier, k.Token}
+	return r, f.then(ctx, handToken, key, []any{&r.Identifier, &r.Token, &r.Expires},
+		"DELETE FROM verificationToken WHERE pair = ? AND identifier = ? AND token = ?", key...)
+}
+
 // CreateAuthenticator stores a passkey.
 func (f Baseline) CreateAuthenticator(ctx context.Context, c adapter.Authenticator) (*adapter.Authenticator, error) {
 	return &c, f.exec(ctx, `INSERT INTO authenticator (credentialID, userId, providerAccountId, credentialPublicKey, counter,
-		credentialBackedUp, credentialDeviceType, transports) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.CredentialID, c.UserID,
-		c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp, c.CredentialDeviceType, c.Transports)
+		credentialBackedUp, credentialDeviceType, transports, name, created, lastUsed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.CredentialID, c.UserID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp,
+		c.CredentialDeviceType, c.Transports, c.Name, c.Created, c.LastUsed)
+}
+
+// GetAuthenticator reads a passkey.
+func (f Baseline) GetAuthenticator(ctx context.Context, id string) (*adapter.Authenticator, error) {
+	r := new(adapter.Authenticator)
+	return r, f.db.QueryRowContext(ctx, handPasskey+handCredential, credential(id)...).Scan(passkeyDest(r)...)
+}
+
+// UpdateAuthenticatorCounter changes the counter of a passkey.
+func (f Baseline) UpdateAuthenticatorCounter(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+	r := new(adapter.Authenticator)
+	return r, f.then(ctx, handPasskey+handCredential, credential(id), passkeyDest(r),
+		"UPDATE authenticator SET counter = ? WHERE "+handCredential, append([]any{counter}, credential(id)...)...)
 }
 
 // ListAuthenticatorsByUserID reads the passkeys of a user.

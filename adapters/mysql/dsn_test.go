@@ -1,0 +1,199 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mysql"
+	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// opened opens a pool of two connections with the options of a DSN.
+func opened(t *testing.T, database, options string) *sql.DB {
+	t.Helper()
+	u := strings.TrimSuffix(strings.TrimPrefix(os.Getenv(serverURL), "mysql://"), "/")
+	user, addr, _ := strings.Cut(u, "@")
+	c, err := driver.ParseDSN(user + "@tcp(" + addr + ")/" + database + "?" + options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Logger = &driver.NopLogger{}
+	connector, err := driver.NewConnector(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(2)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// records writes a record of each kind through one adapter, and reads them through another.
+func records(ctx context.Context, id string, writes, reads *mysql.Adapter) error {
+	at := time.Date(2031, 3, 28, 2, 30, 0, 987e6, time.UTC)
+	name := `Zoë 🗝 \' " -- ; ` + "\x00\n "
+	user := adapter.User{ID: id, Name: &name, Email: id + "@example.com", EmailVerified: &at}
+	account := adapter.Account{UserID: id, Type: adapter.AccountOIDC, Provider: "p ",
+		ProviderAccountID: id, ExpiresAt: new(int64(1) << 53),
+		AuthorizationDetails: json.RawMessage(`[{"n":9007199254740993}]`)}
+	session := adapter.Session{SessionToken: "s " + id, UserID: id, Expires: at}
+	token := adapter.VerificationToken{Identifier: id, Token: "t", Expires: at}
+	passkey := adapter.Authenticator{CredentialID: "c" + id, UserID: id, ProviderAccountID: id,
+		Counter: 1 << 40, CredentialBackedUp: true}
+	_, err := writes.CreateUserWithAccount(ctx, user, account, nil)
+	if err == nil {
+		_, err = writes.CreateSession(ctx, session)
+	}
+	if err == nil {
+		_, err = writes.CreateVerificationToken(ctx, token)
+	}
+	if err == nil {
+		_, err = writes.CreateAuthenticator(ctx, passkey)
+	}
+	if err != nil {
+		return err
+	}
+	var problems []error
+	same := func(what string, got any, err error, want any) {
+		if err != nil || !reflect.DeepEqual(got, want) {
+			problems = append(problems, err, fmt.Errorf("%s: got %+v, want %+v", what, got, want))
+		}
+	}
+	found, err := reads.GetSessionAndUser(ctx, session.SessionToken)
+	same("session", found, err, &adapter.SessionAndUser{Session: session, User: user})
+	linked, err := reads.GetAccount(ctx, account.ProviderAccountID, account.Provider)
+	same("account", linked, err, &account)
+	padded, err := reads.GetAccount(ctx, account.ProviderAccountID, "p")
+	same("account without the space", padded, err, (*adapter.Account)(nil))
+	keys, err := reads.ListAuthenticatorsByUserID(ctx, id)
+	same("passkeys", keys, err, []adapter.Authenticator{passkey})
+	used, err := reads.UseVerificationToken(ctx, token.Key())
+	same("token", used, err, &token)
+	again, err := writes.UseVerificationToken(ctx, token.Key())
+	same("spent token", again, err, (*adapter.VerificationToken)(nil))
+	user.Image = new("")
+	updated, err := reads.UpdateUser(ctx, adapter.UserUpdate{ID: id, Image: adapter.To(user.Image)})
+	same("updated user", updated, err, &user)
+	updated, err = reads.UpdateUser(ctx, adapter.UserUpdate{ID: id, Image: adapter.To(user.Image)}) // changes nothing
+	same("user that stays", updated, err, &user)
+	seen, err := writes.GetUser(ctx, id)
+	same("user", seen, err, &user)
+	deleted, err := reads.DeleteUser(ctx, id)
+	same("deleted user", deleted, err, &user)
+	gone, err := writes.GetUser(ctx, id)
+	same("user that was deleted", gone, err, (*adapter.User)(nil))
+	return errors.Join(problems...)
+}
+
+// TestOptionsThatChangeNothing: with these options of the DSN the adapter makes the same tables,
+// writes the same records and reads what others have written.
+func TestOptionsThatChangeNothing(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	database, plain := databaseOf(t, env), on(t, env.Admin)
+	all := []string{
+		"multiStatements=true", "columnsWithAlias=true", "allowOldPasswords=true", "compress=true", "rejectReadOnly=true",
+		"maxAllowedPacket=0", "maxAllowedPacket=4096", "timeTruncate=1h", "clientFoundRows=true&interpolateParams=true",
+		"parseTime=true&loc=America%2FNew_York&time_zone='-05:00'", "collation=utf8mb4_unicode_ci", "charset=utf8mb4,latin1",
+		"sql_auto_is_null=1", "innodb_strict_mode=0", "default_storage_engine=MyISAM",
+		"explicit_defaults_for_timestamp=0",
+		"sql_mode='ALLOW_INVALID_DATES,ANSI_QUOTES,HIGH_NOT_PRECEDENCE,IGNORE_SPACE,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES," +
+			"NO_UNSIGNED_SUBTRACTION,NO_ZERO_DATE,NO_ZERO_IN_DATE,PAD_CHAR_TO_FULL_LENGTH,PIPES_AS_CONCAT,REAL_AS_FLOAT'",
+	}
+	if isMariaDB(env) {
+		all = append(all, "sql_mode='TIME_ROUND_FRACTIONAL,SIMULTANEOUS_ASSIGNMENT,MSSQL,MAXDB,DB2'",
+			"storage_engine=MyISAM", "old_mode=''")
+	}
+	for i, options := range all {
+		db, name := opened(t, database, options), fmt.Sprint("o", i)
+		with, made := on(t, db), []mysql.Option{mysql.WithPrefix(name + "_")}
+		err := errors.Join(records(t.Context(), name+"w", with, plain), records(t.Context(), name+"r", plain, with))
+		if err != nil {
+			t.Errorf("%s: %v", options, err)
+		}
+		if !strings.Contains(options, "mode") && !strings.Contains(options, "default") {
+			continue // it does not concern tables, which take longest
+		}
+		err = errors.Join(on(t, db, made...).EnsureSchema(t.Context()), on(t, env.Admin, made...).CheckSchema(t.Context()))
+		if err != nil {
+			t.Errorf("%s, the tables: %v", options, err)
+		}
+	}
+}
+
+// TestOptionsThatChangeResults are refused by the first call, which names the setting.
+func TestOptionsThatChangeResults(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	database := databaseOf(t, env)
+	for options, want := range map[string]string{
+		"charset=utf8": "character_set_client", "charset=utf8,utf8mb4": "character_set_client",
+		"charset=gbk":    "character_set_client",
+		"charset=binary": "character_set_results", "collation=latin1_swedish_ci": "character_set_connection",
+		"character_set_results=NULL": "character_set_results", "character_set_client=latin1": "character_set_client",
+		"completion_type=1": "completion_type is CHAIN",
+		"completion_type=2": "completion_type is RELEASE",
+	} {
+		_, err := on(t, opened(t, database, options)).GetUser(t.Context(), "nobody")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error that names %s", options, err, want)
+		}
+	}
+}
+
+// TestRejectReadOnly: with this option the driver closes a connection that a read-only server
+// refuses. Writes then reach the server that takes them, and where there is none the error says
+// why. Reads work.
+func TestRejectReadOnly(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx, readOnly := t.Context(), "transaction_read_only=1"
+	if isMariaDB(env) {
+		readOnly = "tx_read_only=1" // the name that 10.6 has too
+	}
+	never := on(t, opened(t, databaseOf(t, env), readOnly+"&rejectReadOnly=true"))
+	if u, err := never.GetUser(ctx, "x"); u != nil || err != nil {
+		t.Errorf("a read of a read-only server: %v, %v", u, err)
+	}
+	for range 3 {
+		_, err := never.CreateUser(ctx, adapter.User{ID: "x"})
+		if err == nil || !strings.Contains(err.Error(), "the server is read-only") {
+			t.Errorf("a write on a read-only server: %v", err)
+		}
+	}
+	db := opened(t, databaseOf(t, env), "rejectReadOnly=true")
+	a := on(t, db)
+	if err := a.CheckSchema(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var demoted []*sql.Conn
+	for range 2 {
+		conn, err := db.Conn(ctx)
+		if err == nil {
+			_, err = conn.ExecContext(ctx, "SET SESSION TRANSACTION READ ONLY")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		demoted = append(demoted, conn)
+	}
+	for _, conn := range demoted {
+		_ = conn.Close() // returns it to the pool
+	}
+	for _, id := range []string{"1", "2", "3"} {
+		if _, err := a.CreateUser(ctx, adapter.User{ID: id}); err != nil {
+			t.Errorf("a write after the server of the connections has become read-only: %v", err)
+		}
+	}
+}
