@@ -16,16 +16,29 @@ import (
 var besideKinds = map[string]struct {
 	field  func(*Collections) *string
 	fields [][]string // of collections made for Auth.js
-	better []string   // of collections that better-auth made, which no names serve
+	others []product  // of collections of others, which no names serve
 }{
-	"user":              {func(c *Collections) *string { return &c.Users }, [][]string{{"email", "emailverified"}}, nil},
-	"account":           {func(c *Collections) *string { return &c.Accounts }, [][]string{{"provider", "provideraccountid"}}, []string{"providerid", "accountid"}},
-	"session":           {func(c *Collections) *string { return &c.Sessions }, [][]string{{"sessiontoken"}}, []string{"token", "expiresat"}},
+	"user":              {func(c *Collections) *string { return &c.Users }, [][]string{{"email", "emailverified"}}, []product{{payload, []string{"email", "hash", "salt"}}}},
+	"account":           {func(c *Collections) *string { return &c.Accounts }, [][]string{{"provider", "provideraccountid"}}, []product{{nextAuth, []string{"compoundid", "providerid"}}, {betterAuth, []string{"providerid", "accountid"}}}},
+	"session":           {func(c *Collections) *string { return &c.Sessions }, [][]string{{"sessiontoken"}}, []product{{betterAuth, []string{"token", "expiresat"}}, {lucia, []string{"userid", "expiresat"}}, {lucia, []string{"userid", "activeexpires"}}}},
 	"verificationtoken": {func(c *Collections) *string { return &c.VerificationTokens }, [][]string{{"identifier", "token"}}, nil},
-	"verification":      {func(c *Collections) *string { return &c.VerificationTokens }, nil, []string{"identifier", "expiresat"}},
+	"verification":      {func(c *Collections) *string { return &c.VerificationTokens }, nil, []product{{betterAuth, []string{"identifier", "expiresat"}}}},
 	"authenticator":     {func(c *Collections) *string { return &c.Authenticators }, [][]string{{"credentialid"}, {"credentialpublickey"}}, nil},
-	"passkey":           {func(c *Collections) *string { return &c.Authenticators }, nil, []string{"credentialid"}},
+	"passkey":           {func(c *Collections) *string { return &c.Authenticators }, nil, []product{{betterAuth, []string{"credentialid"}}}},
 }
+
+// product is a library whose collections have other fields.
+type product struct {
+	name   string
+	fields []string
+}
+
+const (
+	betterAuth = "better-auth"
+	lucia      = "Lucia"
+	nextAuth   = "NextAuth.js 3"
+	payload    = "Payload"
+)
 
 // plain returns a name without case and underscores.
 func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
@@ -43,9 +56,9 @@ func (s *site) besidePattern() string {
 // other is a collection of another product.
 type other struct {
 	name, kind string
-	full       bool // has documents
-	better     bool // better-auth made it
-	neighbor   bool // EnsureIndexes made it, for an adapter with another prefix
+	product    string // that made it, if no names serve it
+	full       bool   // has documents
+	neighbor   bool   // EnsureIndexes made it, for an adapter with another prefix
 }
 
 // checkBeside refuses a database in which the adapter would begin with nobody, although
@@ -84,19 +97,23 @@ func (s *site) checkBeside(ctx context.Context, specs []mgo.CollectionSpecificat
 	slices.SortFunc(others, func(x, y other) int { return strings.Compare(x.name, y.name) })
 	var names []string
 	theirs := s.names
-	if slices.ContainsFunc(others, func(o other) bool { return o.better }) {
+	if i := slices.IndexFunc(others, func(o other) bool { return o.product != "" }); i >= 0 {
 		for _, o := range others {
 			names = append(names, o.name)
 		}
-		return fmt.Errorf("collections of better-auth are there: %s: no names serve them, because they have other fields; "+
-			"WithNewCollections begins with new ones beside them, in which nobody of theirs is known", strings.Join(names, ", "))
+		return fmt.Errorf("collections of %s are there: %s: no names serve them, because they have other fields; "+
+			"WithNewCollections begins with new ones beside them, in which nobody of theirs is known", others[i].product, strings.Join(names, ", "))
 	}
 	for _, o := range others {
 		names = append(names, o.name)
 		*besideKinds[o.kind].field(&theirs) = o.name
 	}
-	return fmt.Errorf("collections that look like those of another authentication library are there: %s: WithCollections(%s) serves them; "+
-		"WithNewCollections begins with new ones beside them, in which nobody of theirs is known", strings.Join(names, ", "), theirs.literal())
+	instead := ""
+	if s.prefix != "" {
+		instead = ", without WithPrefix,"
+	}
+	return fmt.Errorf("collections that look like those of another authentication library are there: %s: WithCollections(%s)%s serves them; "+
+		"WithNewCollections begins with new ones beside them, in which nobody of theirs is known", strings.Join(names, ", "), theirs.literal(), instead)
 }
 
 // ofKind returns the adapter's collection of a kind.
@@ -160,8 +177,10 @@ func (s *site) lookAt(ctx context.Context, name string) (*other, error) {
 	if slices.ContainsFunc(kind.fields, has) {
 		return o, nil
 	}
-	if o.better = has(kind.better); o.better {
-		return o, nil
+	i := slices.IndexFunc(kind.others, func(p product) bool { return has(p.fields) })
+	if i < 0 {
+		return nil, nil
 	}
-	return nil, nil
+	o.product = kind.others[i].name
+	return o, nil
 }

@@ -78,6 +78,10 @@ func (s *site) rights(c collection) []string {
 	return []string{rightFind, rightInsert, rightUpdate, rightRemove}
 }
 
+// builtInRoles can't be changed.
+var builtInRoles = []string{"read", "readWrite", "dbAdmin", "dbOwner", "userAdmin", "readAnyDatabase", "readWriteAnyDatabase", "dbAdminAnyDatabase",
+	"clusterMonitor", "clusterManager", "clusterAdmin", "backup", "restore", "root"}
+
 // privilege is what a database user may do with a resource.
 type privilege struct {
 	Resource struct {
@@ -115,7 +119,11 @@ func (s *site) checkRights(ctx context.Context, needed func(collection) []string
 func (s *site) lacksRights(ctx context.Context, of []collection, needed func(collection) []string) (string, error) {
 	var status struct {
 		Info struct {
-			Users      []bson.Raw  `bson:"authenticatedUsers"`
+			Users []bson.Raw `bson:"authenticatedUsers"`
+			Roles []struct {
+				Role string `bson:"role"`
+				DB   string `bson:"db"`
+			} `bson:"authenticatedUserRoles"`
 			Privileges []privilege `bson:"authenticatedUserPrivileges"`
 		} `bson:"authInfo"`
 	}
@@ -129,17 +137,30 @@ func (s *site) lacksRights(ctx context.Context, of []collection, needed func(col
 		return "", err
 	}
 	var lacks []string
+	var grants bson.A
 	for _, c := range of {
+		var rights bson.A
 		for _, right := range needed(c) {
 			if !slices.ContainsFunc(status.Info.Privileges, func(p privilege) bool { return p.allows(right, c) }) {
 				lacks = append(lacks, fmt.Sprintf("%s on %s.%s", right, c.Database().Name(), c.Name()))
+				rights = append(rights, right)
 			}
 		}
+		if len(rights) > 0 {
+			grants = append(grants, bson.D{{Key: "resource", Value: bson.D{{Key: "db", Value: c.Database().Name()}, {Key: "collection", Value: c.Name()}}}, {Key: "actions", Value: rights}})
+		}
 	}
-	if len(lacks) > 0 {
-		return fmt.Sprintf("the database user lacks rights: %s: add them to its role with db.grantPrivilegesToRole", strings.Join(lacks, ", ")), nil
+	if len(lacks) == 0 {
+		return "", nil
 	}
-	return "", nil
+	advice := "give it the role readWrite, or one with these rights"
+	for _, r := range status.Info.Roles {
+		if !slices.Contains(builtInRoles, r.Role) {
+			advice = fmt.Sprintf("in the database %s run %s", r.DB, shell(bson.D{{Key: "grantPrivilegesToRole", Value: r.Role}, {Key: "privileges", Value: grants}}))
+			break
+		}
+	}
+	return fmt.Sprintf("the database user lacks rights: %s: %s", strings.Join(lacks, ", "), advice), nil
 }
 
 // command runs a command without the options of the client.
@@ -191,14 +212,24 @@ func (s *site) checkKinds(specs []mgo.CollectionSpecification) error {
 func (s *site) checkKind(spec mgo.CollectionSpecification) error {
 	var problems []error
 	if capped, _ := spec.Options.Lookup("capped").BooleanOK(); capped {
-		problems = append(problems, fmt.Errorf("the collection %s is capped, so it drops records when it is full: copy them into a collection that is not capped", spec.Name))
+		problems = append(problems, fmt.Errorf("the collection %s is capped, so it drops records when it is full: %s", spec.Name, copied(spec.Name)))
 	}
 	if spec.Type != "collection" {
 		problems = append(problems, fmt.Errorf("%s is a %s, not a collection: choose other names with WithCollections or WithPrefix", spec.Name, spec.Type))
 	}
 	if collation, ok := spec.Options.Lookup("collation").DocumentOK(); ok {
-		problems = append(problems, fmt.Errorf("the collection %s compares texts by the rules of a language (collation %s), so two different keys may be equal: "+
-			"copy the records into a collection without a collation", spec.Name, collation))
+		problems = append(problems, fmt.Errorf("the collection %s compares texts by the rules of a language (collation %s), so two different keys may be equal: %s",
+			spec.Name, collation, copied(spec.Name)))
 	}
 	return errors.Join(problems...)
+}
+
+// copied is the advice that copies the records of a collection into a plain one with the same name.
+func copied(name string) string {
+	aside := name + "_aside"
+	out := func(from, into string) string {
+		return shell(bson.D{{Key: "aggregate", Value: from}, {Key: "pipeline", Value: bson.A{op("$out", into)}}, {Key: "cursor", Value: bson.D{}}})
+	}
+	drop := func(name string) string { return shell(bson.D{{Key: "drop", Value: name}}) }
+	return "stop the site and run " + strings.Join([]string{out(name, aside), drop(name), out(aside, name), drop(aside)}, "; ")
 }

@@ -128,7 +128,7 @@ func (a *Adapter) CheckIndexes(ctx context.Context) error {
 	for _, i := range a.site.indexes() {
 		found, err := i.find(there[i.collection.Name()])
 		if err == nil && !found {
-			err = fmt.Errorf("the index is missing: create it with %s", i.wanted())
+			err = fmt.Errorf("the index is missing: run %s", shell(i.command()))
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("mongo: check indexes: %s: %w", i, err))
@@ -147,7 +147,7 @@ func (s *site) comparePrisma(operation string, there map[string][]existing) erro
 		}
 		found, err := i.find(there[i.collection.Name()])
 		if err == nil && !found {
-			err = fmt.Errorf("the unique index is missing: add @@unique([%s]) to the model %s in schema.forms.prisma, and run prisma db push",
+			err = fmt.Errorf("the unique index is missing: add @@unique([%s]) to the model %s in schema.prisma, and run prisma db push",
 				strings.Join(i.fields, ", "), i.collection.Name())
 		}
 		if err != nil {
@@ -180,11 +180,11 @@ func (a *Adapter) IndexChanges(ctx context.Context) ([]string, error) {
 			return nil, fmt.Errorf("mongo: index changes: %s: %w", i, err)
 		}
 		if !found {
-			commands = append(commands, shell(bson.D{{Key: "createIndexes", Value: i.collection.Name()}, {Key: "indexes", Value: bson.A{i.definition()}}}))
+			commands = append(commands, shell(i.command()))
 		}
 		for _, e := range all {
 			if replaced(e) {
-				commands = append(commands, shell(bson.D{{Key: "dropIndexes", Value: i.collection.Name()}, {Key: "index", Value: e.Name}}))
+				commands = append(commands, shell(i.commandToDrop(e.Name)))
 			}
 		}
 	}
@@ -237,6 +237,9 @@ func (s *site) listIndexes(ctx context.Context) (map[string][]existing, error) {
 		if s.others() && c.Name() == s.passwords.Name() && isCode(err, unauthorized) {
 			err = nil // see whyNoPasswords
 		}
+		if isCode(err, unauthorized) { // says which rights, with the command that adds them
+			err = firstOf(s.checkRights(ctx, func(collection) []string { return []string{rightListIndexes} }), err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name(), err)
 		}
@@ -259,19 +262,14 @@ func (i index) String() string {
 	return fmt.Sprintf("%s (%s)", i.collection.Name(), strings.Join(i.fields, ", "))
 }
 
-// wanted describes the required index in the terms of createIndex.
-func (i index) wanted() string {
-	said := []string{"unique: false"}
-	if i.unique {
-		said[0] = "unique: true"
-	}
-	if i.texts {
-		said = append(said, fmt.Sprintf(`partialFilterExpression: {%s: {$gt: ""}}`, i.fields[0]))
-	}
-	if i.ttl {
-		said = append(said, fmt.Sprintf("expireAfterSeconds: %d", int(ttlMargin.Seconds())))
-	}
-	return strings.Join(said, ", ")
+// command makes the index.
+func (i index) command() bson.D {
+	return bson.D{{Key: "createIndexes", Value: i.collection.Name()}, {Key: "indexes", Value: bson.A{i.definition()}}}
+}
+
+// commandToDrop drops an index of the collection.
+func (i index) commandToDrop(name string) bson.D {
+	return bson.D{{Key: "dropIndexes", Value: i.collection.Name()}, {Key: "index", Value: name}}
 }
 
 func (i index) ensure(ctx context.Context, there []existing) error {
@@ -298,7 +296,7 @@ func (i index) find(there []existing) (found bool, err error) {
 	for _, e := range there {
 		if e.Name == "_id_" && e.Collation != nil {
 			return false, fmt.Errorf("the collection compares texts by the rules of a language (collation %s), so two different keys may be equal: "+
-				"copy the records into a collection without a collation", e.Collation)
+				copied(i.collection.Name()), e.Collation)
 		}
 		if !i.on(e.Key) || i.replaces(e) {
 			continue
@@ -311,7 +309,7 @@ func (i index) find(there []existing) (found bool, err error) {
 		if i.harmless(e) {
 			continue
 		}
-		err = errors.Join(err, fmt.Errorf("the index %s %s: drop it and call again, or create one with %s", e.Name, strings.Join(differs, " and "), i.wanted()))
+		err = errors.Join(err, fmt.Errorf("the index %s %s: run %s; %s", e.Name, strings.Join(differs, " and "), shell(i.commandToDrop(e.Name)), shell(i.command())))
 	}
 	return found, err
 }
@@ -398,7 +396,7 @@ func (i index) on(key bson.Raw) bool {
 
 func (i index) create(ctx context.Context) error {
 	majority := bson.D{{Key: "w", Value: "majority"}}
-	command := bson.D{{Key: "createIndexes", Value: i.collection.Name()}, {Key: "indexes", Value: bson.A{i.definition()}}, {Key: "writeConcern", Value: majority}}
+	command := append(i.command(), bson.E{Key: "writeConcern", Value: majority})
 	err := i.collection.Database().RunCommand(ctx, command).Err()
 	return i.collection.done(ctx, rightCreateIndex, err)
 }

@@ -3,6 +3,7 @@ package mongo_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -174,6 +175,22 @@ func TestBeside(t *testing.T) {
 		"session":      {"token": "theirs", "expiresAt": adaExpires, "userId": adaID},
 		"verification": {"identifier": "x", "value": "y", "expiresAt": adaExpires},
 	}
+	next3 := map[string]bson.M{
+		"users":    {"email": "ada@example.com", "emailVerified": adaVerified, "createdAt": adaVerified, "updatedAt": adaVerified},
+		"accounts": {"compoundId": "c", "userId": adaID, "providerType": "oauth", "providerId": "github", "providerAccountId": "1", "createdAt": adaVerified},
+		"sessions": {"userId": adaID, "expires": adaExpires, "sessionToken": "theirs", "accessToken": "a"},
+	}
+	lucia := map[string]bson.M{
+		"users":    {"_id": "u", "email": "ada@example.com", "github_id": int32(1)},
+		"sessions": {"_id": "s", "user_id": "u", "expires_at": adaExpires},
+	}
+	payload := bson.M{"email": "ada@example.com", "salt": "s", "hash": "h", "createdAt": adaVerified, "updatedAt": adaVerified, "loginAttempts": int32(0)}
+	atPrisma := func() map[string]bson.M {
+		d := ada()
+		d["authenticators"]["_id"] = "credential"
+		delete(d["authenticators"], "credentialID")
+		return d
+	}
 	own := func(t *testing.T, db *mgo.Database, opts ...mongo.Option) {
 		t.Helper()
 		if err := newAdapter(t, db, append(opts, mongo.WithNewCollections())...).EnsureIndexes(t.Context()); err != nil {
@@ -185,18 +202,38 @@ func TestBeside(t *testing.T) {
 		options []mongo.Option
 		names   []string // in the error; empty: no error
 	}{
-		"Prisma":             {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), prisma) }, nil, []string{"User", "Account", "mongo.Prisma()"}},
+		"Prisma":             {func(t *testing.T, db *mgo.Database) { store(t, db, atPrisma(), prisma) }, nil, []string{"User", "Account", "mongo.Prisma()"}},
 		"Prisma, nobody yet": {func(t *testing.T, db *mgo.Database) { _ = mongotest.MakePrisma(t.Context(), db, "") }, nil, []string{"User", "mongo.Prisma()"}},
 		"better-auth":        {func(t *testing.T, db *mgo.Database) { store(t, db, better, nil) }, nil, []string{"collections of better-auth", "user", "verification", "no names serve them"}},
+		"better-auth, plural": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, better, map[string]string{"user": "users", "account": "accounts", "session": "sessions", "verification": "verifications"})
+		}, nil, []string{"another product's"}},
+		"better-auth, plural, a prefix": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, better, map[string]string{"user": "users", "account": "accounts", "session": "sessions", "verification": "verifications"})
+		}, []mongo.Option{mongo.WithPrefix("auth_")}, []string{"collections of better-auth", "accounts", "WithNewCollections"}},
+		"NextAuth.js 3": {func(t *testing.T, db *mgo.Database) { store(t, db, next3, nil) }, nil, []string{"accounts.provider", "another product's"}},
+		"NextAuth.js 3, a prefix": {func(t *testing.T, db *mgo.Database) { store(t, db, next3, nil) }, []mongo.Option{mongo.WithPrefix("auth_")},
+			[]string{"collections of NextAuth.js 3", "users", "accounts", "WithNewCollections"}},
+		"Lucia": {func(t *testing.T, db *mgo.Database) { store(t, db, lucia, nil) }, nil, []string{"sessions.sessionToken", "another product's"}},
+		"Lucia, singular": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, lucia, map[string]string{"users": "user", "sessions": "session"})
+		}, nil, []string{"collections of Lucia", "session", "WithNewCollections"}},
+		"Lucia 2": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, map[string]bson.M{"user": {"_id": "u", "username": "ada"}, "key": {"_id": "github:1", "user_id": "u"},
+				"session": {"_id": "s", "user_id": "u", "active_expires": int64(1), "idle_expires": int64(2)}}, nil)
+		}, nil, []string{"collections of Lucia", "session", "WithNewCollections"}},
+		"Payload, another slug": {func(t *testing.T, db *mgo.Database) {
+			store(t, db, map[string]bson.M{"users": payload}, map[string]string{"users": "user"})
+		}, nil, []string{"collections of Payload", "user", "WithNewCollections"}},
 		"other case": {func(t *testing.T, db *mgo.Database) {
 			store(t, db, ada(), map[string]string{"users": "Users", "accounts": "ACCOUNTS"})
 		}, nil, []string{`Users: "Users"`}},
 		"underscores": {func(t *testing.T, db *mgo.Database) {
 			store(t, db, ada(), map[string]string{"users": "user_", "accounts": "_account"})
 		}, nil, []string{"user_", "_account"}},
-		"ours empty":      {func(t *testing.T, db *mgo.Database) { own(t, db); store(t, db, ada(), prisma) }, nil, []string{"User"}},
-		"ours full":       {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), nil); store(t, db, ada(), prisma) }, nil, nil},
-		"the option":      {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), prisma) }, []mongo.Option{mongo.WithNewCollections()}, nil},
+		"ours empty":      {func(t *testing.T, db *mgo.Database) { own(t, db); store(t, db, atPrisma(), prisma) }, nil, []string{"User"}},
+		"ours full":       {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), nil); store(t, db, atPrisma(), prisma) }, nil, nil},
+		"the option":      {func(t *testing.T, db *mgo.Database) { store(t, db, atPrisma(), prisma) }, []mongo.Option{mongo.WithNewCollections()}, nil},
 		"Prisma's option": {func(t *testing.T, db *mgo.Database) { _ = mongotest.MakePrisma(t.Context(), db, "") }, []mongo.Option{mongo.WithCollections(mongo.Prisma())}, nil},
 		"a prefix": {func(t *testing.T, db *mgo.Database) {
 			store(t, db, ada(), map[string]string{"users": "auth_User", "accounts": "auth_account"})
@@ -209,7 +246,7 @@ func TestBeside(t *testing.T) {
 		"customers": {func(t *testing.T, db *mgo.Database) {
 			store(t, db, map[string]bson.M{"users": {"phone": "1"}}, map[string]string{"users": "User"})
 		}, nil, nil},
-		"half renamed": {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), prisma) },
+		"half renamed": {func(t *testing.T, db *mgo.Database) { store(t, db, atPrisma(), prisma) },
 			[]mongo.Option{mongo.WithCollections(mongo.Collections{Users: "User", Sessions: "Session"})}, []string{"Account", "mongo.Prisma()"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +262,7 @@ func TestBeside(t *testing.T) {
 				if (err == nil) != (len(c.names) == 0) {
 					t.Errorf("%s: got %v", method, err)
 				}
-				for _, part := range append(c.names, "WithNewCollections") {
+				for _, part := range c.names {
 					if err != nil && !strings.Contains(err.Error(), part) {
 						t.Errorf("%s: the error does not name %s: %v", method, part, err)
 					}
@@ -234,7 +271,57 @@ func TestBeside(t *testing.T) {
 			if after := must(db.ListCollectionNames(ctx, bson.D{}))(t); len(c.names) > 0 && len(after) != len(before) {
 				t.Errorf("collections were made: %v, before %v", after, before)
 			}
+			if lookup != nil && strings.Contains(lookup.Error(), "serves them") { // that advice works
+				b := newAdapter(t, db, mongo.WithCollections(advised(t, lookup)))
+				changes := must(b.IndexChanges(ctx))(t)
+				if err := mongotest.Run(ctx, db, strings.Join(changes, "; ")); err != nil {
+					t.Fatal(err)
+				}
+				if err := b.EnsureIndexes(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if name != "Prisma, nobody yet" {
+					isAda(t, b)
+				}
+			}
 		})
+	}
+}
+
+// advised returns the names that an error recommends.
+func advised(t *testing.T, err error) (names mongo.Collections) {
+	t.Helper()
+	_, literal, _ := strings.Cut(err.Error(), "WithCollections(")
+	if strings.HasPrefix(literal, "mongo.Prisma()") {
+		return mongo.Prisma()
+	}
+	literal, _, _ = strings.Cut(literal, ")")
+	fields := map[string]*string{"Users": &names.Users, "Accounts": &names.Accounts, "Sessions": &names.Sessions,
+		"VerificationTokens": &names.VerificationTokens, "Authenticators": &names.Authenticators}
+	for _, f := range regexp.MustCompile(`(\w+): "([^"]+)"`).FindAllStringSubmatch(literal, -1) {
+		*fields[f[1]] = f[2]
+	}
+	return names
+}
+
+// TestPayload: the users of Payload, which have the collection's name, are known by their address, and
+// their other fields stay.
+func TestPayload(t *testing.T) {
+	ctx := t.Context()
+	db := standalone.connect(t).Database(standalone.newDatabase(t))
+	store(t, db, map[string]bson.M{"users": {"_id": adaID, "email": "ada@example.com", "salt": "s", "hash": "h", "createdAt": adaVerified, "loginAttempts": int32(0)}}, nil)
+	must(db.Collection("users").Indexes().CreateOne(ctx, mgo.IndexModel{Keys: bson.D{{Key: "email", Value: int32(1)}}, Options: options.Index().SetUnique(true)}))(t)
+	a := newAdapter(t, db)
+	if err := a.EnsureIndexes(ctx); err == nil || !strings.Contains(err.Error(), "only one user have no address") {
+		t.Errorf("EnsureIndexes: got %v", err)
+	}
+	user := must(a.GetUserByEmail(ctx, "ada@example.com"))(t)
+	if user == nil || user.ID != adaID.Hex() {
+		t.Fatalf("got %v", user)
+	}
+	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: user.ID, Name: adapter.To(new("Ada"))}))(t)
+	if d := must(db.Collection("users").FindOne(ctx, bson.D{}).Raw())(t); d.Lookup("hash").StringValue() != "h" || d.Lookup("salt").StringValue() != "s" {
+		t.Errorf("the user is now %v", d)
 	}
 }
 

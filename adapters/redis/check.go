@@ -39,7 +39,9 @@ func (a *Adapter) check(ctx context.Context) error {
 	if err == nil { // this shows a replica too
 		err = a.client.SetNX(ctx, a.keys.shared("layout"), layout, 0).Err()
 	}
-	if goredis.HasErrorPrefix(err, "OOM") { // records of a full store can still be read and deleted
+	// Records of a full store can still be read and deleted, and those of a server that waits for
+	// its replicas can be read.
+	if goredis.HasErrorPrefix(err, "OOM") || there != "" && goredis.HasErrorPrefix(err, "NOREPLICAS") {
 		err = nil
 	}
 	a.checked.Store(err == nil)

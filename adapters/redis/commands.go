@@ -57,6 +57,7 @@ const patience = 10 * time.Second
 // send sends a write, and repeats it while the server refuses it.
 func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 	_, limited := ctx.Deadline()
+	var refused error // of the try before
 	for pause, start := 8*time.Millisecond, time.Now(); ; pause = min(2*pause, 256*time.Millisecond) {
 		cmd := goredis.NewCmd(ctx, args...)
 		err := a.check(ctx)
@@ -66,10 +67,15 @@ func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 		if goredis.HasErrorPrefix(err, "READONLY") {
 			a.leave(ctx)
 		}
-		if !isBusy(err) || !limited && time.Since(start) > patience || rest(ctx, pause) != nil {
+		busy := isBusy(err)
+		if err != nil && !busy && refused != nil && ctx.Err() != nil { // the end of the context is not the reason
+			err = fmt.Errorf("%w; the try before: %w", withoutValues(err), refused)
+		}
+		if !busy || !limited && time.Since(start) > patience || rest(ctx, pause) != nil {
 			cmd.SetErr(err)
 			return cmd
 		}
+		refused = withoutValues(err)
 	}
 }
 

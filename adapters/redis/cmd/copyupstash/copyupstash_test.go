@@ -425,6 +425,56 @@ func TestNewSiteGoesFirst(t *testing.T) {
 	}
 }
 
+// TestMigrate runs the command of docs/migrate.md, with the keys of the test. Then the user, the account and the session are what they were.
+func TestMigrate(t *testing.T) {
+	s := newSite(t)
+	page := string(must(os.ReadFile("../../../../docs/migrate.md"))(s))
+	_, section, found := strings.Cut(page, "\n### @auth/upstash-redis-adapter\n")
+	_, commands, block := strings.Cut(section, "```sh\n")
+	if !found || !block {
+		t.Fatal("the guide has no such section, or no command")
+	}
+	commands, _, _ = strings.Cut(commands, "```")
+	t.Cleanup(func() { // the adapter has the prefix that it has by default
+		ctx := context.Background()
+		err := redistest.EachKeys(ctx, s.client, "*gatehouse*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
+			return c.Unlink(ctx, keys...).Err()
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	env := map[string]string{}
+	for line := range strings.Lines(commands) {
+		words := strings.Fields(line)
+		switch name, _, set := strings.Cut(words[1], "="); {
+		case words[0] == "export" && set:
+			env[name] = s.url
+		case words[0] == "go":
+			s.same("the command", words[1:3], []string{"run", "github.com/gatehouse-go/gatehouse/adapters/redis/cmd/copyupstash"})
+			s.set("user:ada", `{"id":"ada","name":"Ada","email":"ada@example.com","emailVerified":"2024-01-02T03:04:05.006Z"}`)
+			s.set("user:email:ada@example.com", "ada")
+			s.set("user:account:p:1", `{"id":"p:1","provider":"p","providerAccountId":"1","type":"oidc","userId":"ada"}`)
+			s.set("user:account:by-user-id:ada", "p:1")
+			s.set("user:session:theirs", `{"id":"theirs","sessionToken":"theirs","userId":"ada","expires":"2040-02-29T23:59:59.987Z"}`)
+			s.set("user:session:by-user-id:ada", "theirs")
+			var out, errs bytes.Buffer
+			arguments := append(words[3:], "-options", s.options())
+			if status := run(t.Context(), arguments, func(name string) string { return env[name] }, &out, &errs); status != 0 {
+				t.Fatalf("exit status %d:\n%s%s", status, &out, &errs)
+			}
+		}
+	}
+	client := s.client
+	store, err := redis.New(client)
+	ada := must(must(store, err)(s).GetUserByEmail(t.Context(), "ada@example.com"))(s)
+	both := must(store.GetSessionAndUser(t.Context(), "theirs"))(s)
+	account := must(store.GetAccount(t.Context(), "1", "p"))(s)
+	if ada == nil || ada.ID != "ada" || !ada.EmailVerified.Equal(verified) || account == nil || account.UserID != "ada" || both == nil || !both.Session.Expires.Equal(expires) {
+		t.Errorf("got %v, %v, %v", ada, account, both)
+	}
+}
+
 // TestRefused: the command refuses wrong arguments, with a text that does
 // not contain a password.
 func TestRefused(t *testing.T) {
