@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -25,29 +26,46 @@ type Sharing struct {
 	// Lookups must not find them, and the Go adapter must remove them when it
 	// deletes the user again.
 	Orphans bool
-	// TakeTurns: Auth.js does not use a token atomically on this server, or does not
-	// wait for its locks, so the two sides must not try at the same moment.
+	// TakeTurns: Auth.js does not wait for the locks of this server, so the two sides must not
+	// write at the same moment.
 	TakeTurns bool
+	// LoserFails: for a token that the Go adapter uses at the same moment, Auth.js may return an
+	// error of the server instead of null.
+	LoserFails bool
+	// ReadsFirst: Auth.js reads a token and deletes it in a step of its own, so it may return
+	// one that the Go adapter uses at the same moment.
+	ReadsFirst bool
+	// NoKeys: the store has no unique keys, so that both sides may link one account.
+	NoKeys bool
 	// ExpiresAt is the expiry of an account; zero means an instant after 2038.
 	ExpiresAt int64
+	// At is the instant of the other records; zero means one after 2038, with milliseconds.
+	At time.Time
 }
 
 const (
-	instant = "2040-02-29T23:59:59.987Z"
 	subject = "105567844949183104458" // the ID of an account, too large for an integer
-	rounds  = 40                      // the number of tokens that both sides use
+	rounds  = 40                      // the number of tokens that both sides use at once, and of accounts that they link
 )
 
-var at = time.Date(2040, 2, 29, 23, 59, 59, 987e6, time.UTC)
+// instantOf is an instant as JavaScript writes it.
+func instantOf(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // Exchange tests each kind of record: one side writes it, and the other reads,
 // updates, uses and deletes it. At its end it has removed all records.
 func Exchange(t *testing.T, a adapter.Adapter, js *Adapter, s Sharing) {
+	s.At = cmp.Or(s.At, time.Date(2040, 2, 29, 23, 59, 59, 987e6, time.UTC))
 	x := exchange{t, t.Context(), a, js, s}
 	theirs, ours := x.users()
 	x.accounts(theirs, ours)
 	x.sessions(theirs, ours)
 	x.tokens()
+	if !s.TakeTurns {
+		x.racedTokens()
+	}
+	if !s.TakeTurns && !s.NoKeys {
+		x.racedAccounts(theirs, ours)
+	}
 	x.deletion(theirs, true)
 	x.deletion(ours, false)
 }
@@ -63,8 +81,9 @@ type exchange struct {
 // users returns a user that Auth.js made, and a user that the Go adapter made.
 func (x exchange) users() (theirs, ours adapter.User) {
 	x.t.Helper()
+	instant := instantOf(x.s.At)
 	made := x.js.Call("createUser", Record{"name": "Ada", "email": "ada@example.com", "emailVerified": instant, "image": nil})
-	theirs = adapter.User{ID: fmt.Sprint(made["id"]), Name: new("Ada"), Email: "ada@example.com", EmailVerified: &at}
+	theirs = adapter.User{ID: fmt.Sprint(made["id"]), Name: new("Ada"), Email: "ada@example.com", EmailVerified: &x.s.At}
 	x.same("GetUser", must(x.a.GetUser(x.ctx, theirs.ID))(x.t), &theirs)
 	x.same("GetUserByEmail", must(x.a.GetUserByEmail(x.ctx, theirs.Email))(x.t), &theirs)
 	theirs.Email, theirs.EmailVerified, theirs.Image = "ada@example.org", nil, new("https://example.com/ada")
@@ -73,7 +92,7 @@ func (x exchange) users() (theirs, ours adapter.User) {
 	x.has("getUserByEmail", x.js.Call("getUserByEmail", "ada@example.org"), want)
 	x.none("getUserByEmail by the old address", x.js.Call("getUserByEmail", "ada@example.com"))
 
-	ours = *must(x.a.CreateUser(x.ctx, adapter.User{Name: new("Bob"), Email: "bob@example.com", EmailVerified: &at}))(x.t)
+	ours = *must(x.a.CreateUser(x.ctx, adapter.User{Name: new("Bob"), Email: "bob@example.com", EmailVerified: &x.s.At}))(x.t)
 	want = Record{"id": ours.ID, "name": "Bob", "email": "bob@example.com", "emailVerified": instant, "image": nil}
 	x.has("getUser", x.js.Call("getUser", ours.ID), want)
 	x.has("getUserByEmail", x.js.Call("getUserByEmail", "bob@example.com"), want)
@@ -108,20 +127,20 @@ func (x exchange) accounts(theirs, ours adapter.User) {
 
 func (x exchange) sessions(theirs, ours adapter.User) {
 	x.t.Helper()
-	later, laterText := at.Add(time.Second), "2040-03-01T00:00:00.987Z"
+	later := x.s.At.Add(time.Second)
 
-	x.js.Call("createSession", Record{"sessionToken": "theirs", "userId": theirs.ID, "expires": instant})
-	session := adapter.Session{SessionToken: "theirs", UserID: theirs.ID, Expires: at}
+	x.js.Call("createSession", Record{"sessionToken": "theirs", "userId": theirs.ID, "expires": instantOf(x.s.At)})
+	session := adapter.Session{SessionToken: "theirs", UserID: theirs.ID, Expires: x.s.At}
 	x.same("GetSessionAndUser", must(x.a.GetSessionAndUser(x.ctx, "theirs"))(x.t), &adapter.SessionAndUser{Session: session, User: theirs})
 	must(x.a.UpdateSession(x.ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(later)}))(x.t)
-	x.both("theirs", Record{"userId": theirs.ID, "expires": laterText}, Record{"id": theirs.ID, "name": "Ada"})
+	x.both("theirs", Record{"userId": theirs.ID, "expires": instantOf(later)}, Record{"id": theirs.ID, "name": "Ada"})
 	must(x.a.DeleteSession(x.ctx, "theirs"))(x.t)
 	x.none("getSessionAndUser after DeleteSession", x.js.Call("getSessionAndUser", "theirs"))
 
 	must(x.a.CreateSession(x.ctx, adapter.Session{SessionToken: "ours", UserID: ours.ID, Expires: later}))(x.t)
-	x.both("ours", Record{"userId": ours.ID, "expires": laterText}, Record{"id": ours.ID, "name": "Robert"})
-	x.js.Call("updateSession", Record{"sessionToken": "ours", "expires": instant})
-	session = adapter.Session{SessionToken: "ours", UserID: ours.ID, Expires: at}
+	x.both("ours", Record{"userId": ours.ID, "expires": instantOf(later)}, Record{"id": ours.ID, "name": "Robert"})
+	x.js.Call("updateSession", Record{"sessionToken": "ours", "expires": instantOf(x.s.At)})
+	session = adapter.Session{SessionToken: "ours", UserID: ours.ID, Expires: x.s.At}
 	x.same("GetSessionAndUser after updateSession", must(x.a.GetSessionAndUser(x.ctx, "ours"))(x.t), &adapter.SessionAndUser{Session: session, User: ours})
 	x.js.Call("deleteSession", "ours")
 	x.gone("GetSessionAndUser after deleteSession")(x.a.GetSessionAndUser(x.ctx, "ours"))
@@ -137,9 +156,7 @@ func (x exchange) both(token string, session, user Record) {
 	}
 }
 
-// tokens lets each side use a token of each side once; then neither side finds
-// it. After that both sides use one token at the same moment, and exactly one
-// must get it.
+// tokens lets each side use a token of each side once; then neither side finds it.
 func (x exchange) tokens() {
 	x.t.Helper()
 	const us, them = true, false
@@ -148,37 +165,96 @@ func (x exchange) tokens() {
 		if !x.use(token, c.first) {
 			x.t.Fatalf("token %q: made by us: %t, used by us: %t: not found", token.Token, c.maker, c.first)
 		}
-		for _, again := range []bool{us, them} {
-			if x.use(token, again) {
-				x.t.Fatalf("token %q: used once by us: %t, and again by us: %t", token.Token, c.first, again)
-			}
+		x.spent(token)
+	}
+}
+
+// spent fails the test if a side finds the token.
+func (x exchange) spent(token adapter.VerificationToken) {
+	x.t.Helper()
+	for _, byUs := range []bool{true, false} {
+		if x.use(token, byUs) {
+			x.t.Fatalf("token %q was used before, and again by us: %t", token.Token, byUs)
 		}
 	}
-	if x.s.TakeTurns {
-		return
-	}
+}
+
+// racedTokens lets both sides use one token at the same moment: exactly one must get it.
+func (x exchange) racedTokens() {
+	x.t.Helper()
+	var ours, theirs, both, failed int
 	for i := range rounds {
 		token := x.token(fmt.Sprint("raced ", i), i%2 == 0)
-		uses := 0
 		x.js.send("useVerificationToken", tokenKey(token))
-		if got := must(x.a.UseVerificationToken(x.ctx, token.Key()))(x.t); got != nil {
+		got := must(x.a.UseVerificationToken(x.ctx, token.Key()))(x.t)
+		other, refused := x.js.receive()
+		if refused != nil {
+			failed++
+			if !x.s.LoserFails {
+				x.t.Fatal(refused)
+			}
+		}
+		if other != nil {
+			x.has("useVerificationToken", other, tokenRecord(token))
+		}
+		switch {
+		case got == nil && other == nil:
+			x.t.Fatalf("token %q was used by nobody: %v", token.Token, refused)
+		case got == nil:
+			theirs++
+		case other == nil:
+			ours++
+		default:
+			both++
+		}
+		if got != nil {
 			x.same("UseVerificationToken", got, &token)
-			uses++
 		}
-		if got := x.js.receive(); got != nil {
-			x.has("useVerificationToken", got, tokenRecord(token))
-			uses++
-		}
-		if uses != 1 {
-			x.t.Fatalf("token %q was used %d times", token.Token, uses)
-		}
+		x.spent(token)
 	}
+	if both > 0 && !x.s.ReadsFirst {
+		x.t.Errorf("%d of %d tokens were used by both sides", both, rounds)
+	}
+	x.t.Logf("%d tokens: %d used by the Go adapter, %d by Auth.js, %d by both; Auth.js failed %d times", rounds, ours, theirs, both, failed)
+}
+
+// racedAccounts lets both sides link one account at the same moment, each to another user:
+// exactly one must succeed, and both sides then find its user.
+func (x exchange) racedAccounts(theirs, ours adapter.User) {
+	x.t.Helper()
+	wins := 0
+	for i := range rounds {
+		account := adapter.Account{UserID: ours.ID, Type: adapter.AccountOAuth, Provider: "raced", ProviderAccountID: fmt.Sprint(i)}
+		key := Record{"provider": account.Provider, "providerAccountId": account.ProviderAccountID}
+		x.js.send("linkAccount", Record{"userId": theirs.ID, "type": "oauth", "provider": account.Provider, "providerAccountId": account.ProviderAccountID})
+		_, err := x.a.LinkAccount(x.ctx, account)
+		_, refused := x.js.receive()
+		if err != nil && !errors.Is(err, adapter.ErrConflict) {
+			x.t.Fatal(err)
+		}
+		if (err == nil) == (refused == nil) {
+			x.t.Fatalf("account %d was linked by both sides or by none: %v, %v", i, err, refused)
+		}
+		owner := theirs.ID
+		if err == nil {
+			owner = ours.ID
+			wins++
+		}
+		found := must(x.a.GetUserByAccount(x.ctx, account.Key()))(x.t)
+		if found == nil || found.ID != owner {
+			x.t.Fatalf("account %d: got %v, want the user %s", i, found, owner)
+		}
+		x.has("getUserByAccount", x.js.Call("getUserByAccount", key), Record{"id": owner})
+		must(x.a.UnlinkAccount(x.ctx, account.Key()))(x.t)
+		x.none("getUserByAccount after UnlinkAccount", x.js.Call("getUserByAccount", key))
+	}
+	x.t.Logf("%d accounts: %d linked by the Go adapter, the others by Auth.js", rounds, wins)
 }
 
 // token lets one side make a token.
 func (x exchange) token(name string, byUs bool) adapter.VerificationToken {
 	x.t.Helper()
-	token := adapter.VerificationToken{Identifier: "x@example.com", Token: name, Expires: at}
+	token := adapter.VerificationToken{Identifier: "x@example.com", Token: name, Expires: x.s.At}
 	if byUs {
 		must(x.a.CreateVerificationToken(x.ctx, token))(x.t)
 	} else {
@@ -209,7 +285,7 @@ func tokenKey(t adapter.VerificationToken) Record {
 }
 
 func tokenRecord(t adapter.VerificationToken) Record {
-	return Record{"identifier": t.Identifier, "token": t.Token, "expires": instant}
+	return Record{"identifier": t.Identifier, "token": t.Token, "expires": instantOf(t.Expires)}
 }
 
 // deletion lets one side delete a user whom the other made, with records of
@@ -217,8 +293,8 @@ func tokenRecord(t adapter.VerificationToken) Record {
 func (x exchange) deletion(user adapter.User, byUs bool) {
 	x.t.Helper()
 	id := user.ID
-	must(x.a.CreateSession(x.ctx, adapter.Session{SessionToken: "our last " + id, UserID: id, Expires: at}))(x.t)
-	x.js.Call("createSession", Record{"sessionToken": "their last " + id, "userId": id, "expires": instant})
+	must(x.a.CreateSession(x.ctx, adapter.Session{SessionToken: "our last " + id, UserID: id, Expires: x.s.At}))(x.t)
+	x.js.Call("createSession", Record{"sessionToken": "their last " + id, "userId": id, "expires": instantOf(x.s.At)})
 	must(x.a.LinkAccount(x.ctx, adapter.Account{UserID: id, Type: adapter.AccountOAuth, Provider: "ours", ProviderAccountID: id}))(x.t)
 	x.js.Call("linkAccount", Record{"userId": id, "type": "oauth", "provider": "theirs", "providerAccountId": id})
 	if x.s.Authenticators {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,10 +82,14 @@ type Record map[string]any
 func (a *Adapter) Call(method string, args ...any) Record {
 	a.tb.Helper()
 	a.send(method, args...)
-	return a.receive()
+	result, err := a.receive()
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	return result
 }
 
-// send begins a call; receive returns its result.
+// send begins a call; receive returns its result, or the error of the method.
 func (a *Adapter) send(method string, args ...any) {
 	a.tb.Helper()
 	if err := a.in.Encode(map[string]any{"method": method, "args": args}); err != nil {
@@ -92,7 +97,7 @@ func (a *Adapter) send(method string, args ...any) {
 	}
 }
 
-func (a *Adapter) receive() Record {
+func (a *Adapter) receive() (Record, error) {
 	a.tb.Helper()
 	if !a.out.Scan() {
 		a.tb.Fatalf("node ended: %v", a.out.Err())
@@ -103,8 +108,11 @@ func (a *Adapter) receive() Record {
 	}
 	d := json.NewDecoder(bytes.NewReader(a.out.Bytes()))
 	d.UseNumber()
-	if err := d.Decode(&answer); err != nil || answer.Error != "" {
-		a.tb.Fatalf("Auth.js: %v %s", err, answer.Error)
+	if err := d.Decode(&answer); err != nil {
+		a.tb.Fatalf("Auth.js: %v", err)
 	}
-	return answer.Result
+	if answer.Error != "" {
+		return nil, errors.New("Auth.js: " + answer.Error)
+	}
+	return answer.Result, nil
 }

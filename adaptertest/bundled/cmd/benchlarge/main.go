@@ -1,7 +1,7 @@
 // Command benchlarge measures the bundled adapters with many records. In the same run it measures hand-written code that
 // does the same work. It prints a table in Markdown.
 //
-//	benchlarge [-fast] [-stores memory,sqlite,postgres,redis,mongo] [number of users, 1000000 if left out]
+//	benchlarge [-fast] [-stores memory,sqlite,postgres,redis,mongo,mysql] [number of users, 1000000 if left out]
 //
 // Package stores finds or starts the servers. With -fast the servers that it starts don't wait for the disk.
 package main

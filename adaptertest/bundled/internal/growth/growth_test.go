@@ -18,6 +18,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/adapters/mongo/mongotest"
+	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
@@ -53,6 +54,9 @@ func all() []broken {
 		{wiring: "postgres, cached statements", fault: "the index of accounts by user is missing", breaks: postgresIndex(`DROP INDEX %[1]s`)},
 		{wiring: "postgres, cached statements", fault: "the index of accounts by user is over lower()",
 			breaks: postgresIndex(`DROP INDEX %[1]s; CREATE INDEX ON %[2]s (lower("userId"))`)},
+		{wiring: "mysql, MariaDB", fault: "the index of addresses is missing", breaks: mysqlIndex("ALTER TABLE `%[2]s` DROP KEY `%[1]s`")},
+		{wiring: "mysql, MariaDB", fault: "the address is the second column of its index",
+			breaks: mysqlIndex("ALTER TABLE `%[2]s` DROP KEY `%[1]s`, ADD KEY (seq, email)")},
 		{wiring: "redis, one server", fault: "GetUserByEmail walks over all keys", breaks: walksOverKeys},
 		{wiring: "mongo, standalone", fault: "the index of addresses is missing", breaks: mongoIndex(nil)},
 		{wiring: "mongo, standalone", fault: "the index of addresses has a filter on the type",
@@ -222,6 +226,37 @@ func postgresIndex(statements string) func(context.Context, adapter.Adapter) (ad
 			}
 		}
 		return a, nil
+	}
+}
+
+// mysqlIndex runs a statement about the index of addresses. In the statement, %[1]s is the name of the index and %[2]s the
+// name of its table.
+func mysqlIndex(statement string) func(context.Context, adapter.Adapter) (adapter.Adapter, error) {
+	return func(ctx context.Context, a adapter.Adapter) (adapter.Adapter, error) {
+		h := a.(*mysqltest.Handle)
+		if err := h.EnsureSchema(ctx); err != nil { // an adapter checks its tables before its first call
+			return nil, err
+		}
+		rows, err := h.DB.QueryContext(ctx, `SELECT INDEX_NAME, TABLE_NAME FROM information_schema.STATISTICS
+			WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME LIKE '%user_email_key'`)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		var statements []string
+		for rows.Next() {
+			var index, table string
+			if err := rows.Scan(&index, &table); err != nil {
+				return nil, err
+			}
+			statements = append(statements, fmt.Sprintf(statement, index, table))
+		}
+		for _, s := range statements {
+			if _, err := h.DB.ExecContext(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+		return a, rows.Err()
 	}
 }
 

@@ -77,7 +77,7 @@ func (r *Records) id(n int) string {
 }
 
 // Kinds are the kinds of stores that Open accepts.
-func Kinds() []string { return []string{"memory", "sqlite", "postgres", "redis", "mongo"} }
+func Kinds() []string { return []string{"memory", "sqlite", "postgres", "redis", "mongo", "mysql"} }
 
 // Open makes a store ready, on a server that s finds or starts.
 func Open(ctx context.Context, s *stores.Stores, kind string) (*Store, error) {
@@ -92,6 +92,8 @@ func Open(ctx context.Context, s *stores.Stores, kind string) (*Store, error) {
 		return openRedis(ctx, s)
 	case "mongo":
 		return openMongo(ctx, s)
+	case "mysql":
+		return openMySQL(ctx, s)
 	default:
 		return nil, fmt.Errorf("large: %q is not a store; the stores are %q", kind, Kinds())
 	}

@@ -10,29 +10,41 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/testcontainers/testcontainers-go"
 )
 
-// galeraScript runs one node of a Galera cluster. Its arguments are the node's role, its port, and the addresses of the
-// nodes among each other. The first node makes the cluster at its first start. The others, and a node that comes back,
-// join it and get the records from a member. Every commit is flushed to disk.
-const galeraScript = `
+// mariadbFunctions are for scripts that run a server of MariaDB on the port $1: install_data makes its data, and serve runs it with
+// more settings. Its account root has no password.
+const mariadbFunctions = `
 set -eu
-role=$1 port=$2 nodes=$3
-shift 3
-install -d -o mysql -g mysql /data /run/mysqld
-printf '%s\n' "CREATE USER IF NOT EXISTS root@'%';" "GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;" >/run/mysqld/init.sql
-if [ "$role" = first ] && [ ! -f /data/ready ]; then
+port=$1
+shift
+install_data() {
+	[ ! -f /data/ready ] || return 0
 	setpriv --reuid=mysql --regid=mysql --init-groups -- mariadb-install-db --no-defaults --datadir=/data \
 		--auth-root-authentication-method=normal --skip-test-db >/dev/null
 	touch /data/ready
+}
+serve() {
+	exec setpriv --reuid=mysql --regid=mysql --init-groups -- mariadbd --no-defaults --datadir=/data --port=$port \
+		--socket=/run/mysqld/$port.sock --pid-file=/run/mysqld/$port.pid --bind-address=0.0.0.0 --skip-name-resolve --max-connections=500 "$@"
+}
+install -d -o mysql -g mysql /data /run/mysqld
+printf '%s\n' "SET sql_log_bin = 0;" "CREATE USER IF NOT EXISTS root@'%';" "GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;" >/run/mysqld/init.sql
+`
+
+// galeraScript runs one node of a Galera cluster. Its arguments are the node's port, its role, and the addresses of the
+// nodes among each other. The first node makes the cluster at its first start. The others, and a node that comes back,
+// join it and get the records from a member. Every commit is flushed to disk.
+const galeraScript = `
+role=$1 nodes=$2
+shift 2
+if [ "$role" = first ] && [ ! -f /data/ready ]; then
+	install_data
 	set -- "$@" --wsrep-new-cluster --init-file=/run/mysqld/init.sql
 fi
 transfer=rsync
 command -v rsync >/dev/null || transfer=mariabackup
-exec setpriv --reuid=mysql --regid=mysql --init-groups -- mariadbd --no-defaults --datadir=/data --port=$port \
-	--socket=/run/mysqld/$port.sock --pid-file=/run/mysqld/$port.pid --bind-address=0.0.0.0 --skip-name-resolve --max-connections=500 \
-	--binlog-format=ROW --innodb-autoinc-lock-mode=2 --wsrep-on=ON --wsrep-provider=/usr/lib/galera/libgalera_smm.so \
+serve --binlog-format=ROW --innodb-autoinc-lock-mode=2 --wsrep-on=ON --wsrep-provider=/usr/lib/galera/libgalera_smm.so \
 	--wsrep-cluster-name=gatehouse --wsrep-cluster-address=gcomm://$nodes --wsrep-node-name=$port --wsrep-node-address=127.0.0.1:$((port + 10000)) \
 	--wsrep-sst-method=$transfer --wsrep-sst-auth=root: --wsrep-sst-receive-address=127.0.0.1:$((port + 30000)) \
 	--wsrep-provider-options="gmcast.listen_addr=tcp://127.0.0.1:$((port + 10000));ist.recv_addr=127.0.0.1:$((port + 20000));gcache.size=64M" "$@"
@@ -44,30 +56,20 @@ func (s *Stores) startGalera(ctx context.Context, version string) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	members, err := s.engine.runGroup(ctx, "Galera", image, 3, func(i int, ports []int) memberSpec {
-		nodes := make([]string, len(ports))
-		for n, port := range ports {
-			nodes[n] = loopback(port + 10000)
-		}
-		command := []string{"-c", galeraScript, "galera", "other", strconv.Itoa(ports[i]), strings.Join(nodes, ",")}
-		if i == 0 {
-			command[3] = "first"
-		}
-		return memberSpec{image, []testcontainers.ContainerCustomizer{testcontainers.WithEntrypoint("sh"), testcontainers.WithCmd(command...)}}
+	return s.startGroup(ctx, group{
+		name: "Galera", image: image, script: mariadbFunctions + galeraScript, size: 3, url: mariadbURL, version: versionOfGalera,
+		arguments: func(i int, ports []int) []string {
+			nodes := make([]string, len(ports))
+			for n, port := range ports {
+				nodes[n] = loopback(port + 10000)
+			}
+			role := "other"
+			if i == 0 {
+				role = "first"
+			}
+			return []string{strconv.Itoa(ports[i]), role, strings.Join(nodes, ",")}
+		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	store := &Store{Name: "Galera", Members: members, version: versionOfGalera}
-	for _, m := range members {
-		store.Addrs = append(store.Addrs, m.Addr)
-		store.locations = append(store.locations, "mysql://root@"+m.Addr+"/")
-	}
-	store.URL = store.locations[0]
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
 }
 
 // versionOfGalera succeeds when every node knows every other and has all records.

@@ -40,6 +40,8 @@ var (
 var (
 	shardedReleases   = []release{{"8", "mongo:8", ""}} // the local image with mongod 6.0 has no mongos
 	cockroachReleases = []release{{"25", "cockroachdb/cockroach:v25.2.2", ""}}
+	tidbReleases      = []release{{"8", "pingcap/tidb:v8.5.3", ""}}
+	vitessReleases    = []release{{"8", "vitess/vttestserver:mysql80", ""}} // all of Vitess in one container, for tests
 	dragonflyReleases = []release{{"1", "dragonflydb/dragonfly:latest", ""}}
 )
 

@@ -25,6 +25,7 @@ const (
 	KindMySQL        Kind = "mysql"      // MySQL 9, 8, 8.0
 	KindMariaDBTLS   Kind = "mariadbtls" // refuses connections without TLS, with a self-signed certificate; versions as KindMariaDB
 	KindHAProxy      Kind = "haproxy"    // HAProxy before a MariaDB of its own
+	KindReplicated   Kind = "replicated" // a primary of MariaDB and a read-only replica; versions as KindMariaDB
 	KindGalera       Kind = "galera"     // three nodes of MariaDB; versions as KindMariaDB
 	KindMongo        Kind = "mongo"      // MongoDB, standalone: 8, 7, 6, 5
 	KindMongoReplica Kind = "replica"    // a replica set of one member; versions as KindMongo
@@ -34,31 +35,36 @@ const (
 	// Only a registry has these.
 	KindMongoSharded Kind = "sharded"   // a router, a shard and a configuration server of MongoDB 8
 	KindCockroach    Kind = "cockroach" // one node of CockroachDB, which speaks PostgreSQL's protocol
+	KindTiDB         Kind = "tidb"      // one server of TiDB, which speaks MySQL's protocol
+	KindVitess       Kind = "vitess"    // Vitess without shards, which speaks MySQL's protocol
 	KindDragonfly    Kind = "dragonfly" // one server of Dragonfly, which speaks Redis' protocol
 )
 
 // The environment variables that name running servers, in any version. The variable for a version has its
 // number before the last part, as in GATEHOUSE_POSTGRES_15_URL.
 const (
-	EnvPostgres     = "GATEHOUSE_POSTGRES_URL"    // postgres://user:password@host:port/database
-	EnvPgBouncer    = "GATEHOUSE_PGBOUNCER_URL"   // the same, of a PgBouncer in transaction mode
-	EnvStandby      = "GATEHOUSE_STANDBY_URL"     // two such URLs, separated by a comma, the primary's first
-	EnvRedis        = "GATEHOUSE_REDIS_URL"       // redis://host:port/0
-	EnvRedisTLS     = "GATEHOUSE_REDIS_TLS_URL"   // rediss://host:port/0
-	EnvValkey       = "GATEHOUSE_VALKEY_URL"      // the same
-	EnvRedisCluster = "GATEHOUSE_REDIS_CLUSTER"   // host:port,host:port,host:port
-	EnvSentinel     = "GATEHOUSE_REDIS_SENTINEL"  // host:port of each sentinel; the master's name is "gatehouse"
-	EnvMariaDB      = "GATEHOUSE_MARIADB_URL"     // mysql://user:password@host:port/
-	EnvMySQL        = "GATEHOUSE_MYSQL_URL"       // the same
-	EnvMariaDBTLS   = "GATEHOUSE_MARIADB_TLS_URL" // mysql://user:password@host:port/?tls=skip-verify
-	EnvHAProxy      = "GATEHOUSE_HAPROXY_URL"     // as EnvMariaDB
-	EnvGalera       = "GATEHOUSE_GALERA_URL"      // the same of each node, separated by commas
-	EnvMongo        = "GATEHOUSE_MONGO_URL"       // mongodb://host:port/
+	EnvPostgres     = "GATEHOUSE_POSTGRES_URL"           // postgres://user:password@host:port/database
+	EnvPgBouncer    = "GATEHOUSE_PGBOUNCER_URL"          // the same, of a PgBouncer in transaction mode
+	EnvStandby      = "GATEHOUSE_STANDBY_URL"            // two such URLs, separated by a comma, the primary's first
+	EnvRedis        = "GATEHOUSE_REDIS_URL"              // redis://host:port/0
+	EnvRedisTLS     = "GATEHOUSE_REDIS_TLS_URL"          // rediss://host:port/0
+	EnvValkey       = "GATEHOUSE_VALKEY_URL"             // the same
+	EnvRedisCluster = "GATEHOUSE_REDIS_CLUSTER"          // host:port,host:port,host:port
+	EnvSentinel     = "GATEHOUSE_REDIS_SENTINEL"         // host:port of each sentinel; the master's name is "gatehouse"
+	EnvMariaDB      = "GATEHOUSE_MARIADB_URL"            // mysql://user:password@host:port/
+	EnvMySQL        = "GATEHOUSE_MYSQL_URL"              // the same
+	EnvMariaDBTLS   = "GATEHOUSE_MARIADB_TLS_URL"        // mysql://user:password@host:port/?tls=skip-verify
+	EnvHAProxy      = "GATEHOUSE_HAPROXY_URL"            // as EnvMariaDB
+	EnvReplicated   = "GATEHOUSE_MARIADB_REPLICATED_URL" // as EnvGalera, the primary's first
+	EnvGalera       = "GATEHOUSE_GALERA_URL"             // the same of each node, separated by commas
+	EnvMongo        = "GATEHOUSE_MONGO_URL"              // mongodb://host:port/
 	EnvMongoReplica = "GATEHOUSE_MONGO_REPLICA_URL"
 	EnvMongoUsers   = "GATEHOUSE_MONGO_USERS_URL" // mongodb://user:password@host:port/, of a user with the role root
 	EnvMongoSet     = "GATEHOUSE_MONGO_SET_URL"   // mongodb://host:port,host:port,host:port/?replicaSet=name
 	EnvMongoSharded = "GATEHOUSE_MONGO_SHARDED_URL"
 	EnvCockroach    = "GATEHOUSE_COCKROACH_URL" // as EnvPostgres
+	EnvTiDB         = "GATEHOUSE_TIDB_URL"      // as EnvMariaDB
+	EnvVitess       = "GATEHOUSE_VITESS_URL"    // the same
 	EnvDragonfly    = "GATEHOUSE_DRAGONFLY_URL" // as EnvRedis
 )
 
@@ -88,6 +94,7 @@ func kinds() []kind {
 		{KindMySQL, EnvMySQL, "MySQL", false, (*Stores).startMySQL, versionOfMariaDB},
 		{KindMariaDBTLS, EnvMariaDBTLS, "MariaDB with TLS", false, (*Stores).startMariaDBTLS, versionOfMariaDB},
 		{KindHAProxy, EnvHAProxy, "HAProxy", false, (*Stores).startHAProxy, versionOfMariaDB},
+		{KindReplicated, EnvReplicated, "MariaDB with a replica", true, (*Stores).startReplicated, versionOfReplicated},
 		{KindGalera, EnvGalera, "Galera", true, (*Stores).startGalera, versionOfGalera},
 		{KindMongo, EnvMongo, "MongoDB", false, (*Stores).startMongo, versionOfMongo},
 		{KindMongoReplica, EnvMongoReplica, "MongoDB replica set", false, (*Stores).startMongoReplicaSet, versionOfMongo},
@@ -95,6 +102,8 @@ func kinds() []kind {
 		{KindMongoSet, EnvMongoSet, "MongoDB replica set of three", false, (*Stores).startMongoSet, versionOfMongo},
 		{KindMongoSharded, EnvMongoSharded, "MongoDB, sharded", false, (*Stores).startMongoSharded, versionOfMongo},
 		{KindCockroach, EnvCockroach, "CockroachDB", false, (*Stores).startCockroach, versionOfCockroach},
+		{KindTiDB, EnvTiDB, "TiDB", false, (*Stores).startTiDB, versionOfMariaDB},
+		{KindVitess, EnvVitess, "Vitess", false, (*Stores).startVitess, versionOfMariaDB},
 		{KindDragonfly, EnvDragonfly, "Dragonfly", false, (*Stores).startDragonfly, versionOfRedis},
 	}
 }

@@ -32,12 +32,32 @@ func (s *Stores) startMySQLServer(ctx context.Context, name, program string, rel
 	if size := s.options.Disk; size != "" {
 		disk = append(disk, testcontainers.WithTmpfs(map[string]string{"/data": "size=" + size, "/var/lib/mysql": "size=" + size}))
 	}
-	return s.mysqlAt(ctx, name, image, "", append(disk, testcontainers.WithCmd(command...))...)
+	return s.mysqlAt(ctx, name, image, 3306, "", append(disk, testcontainers.WithCmd(command...))...)
 }
 
-// mysqlAt runs a server and awaits it. The query ends the URL.
-func (s *Stores) mysqlAt(ctx context.Context, name, image, query string, options ...testcontainers.ContainerCustomizer) (*Store, error) {
-	c, ports, err := s.engine.run(ctx, name, []int{3306}, false,
+// startTiDB starts one server that keeps its records itself. Its account root has no password.
+func (s *Stores) startTiDB(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, tidbReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	return s.mysqlAt(ctx, "TiDB", image, 4000, "")
+}
+
+// startVitess starts Vitess with one keyspace without shards. Its port of MySQL is the third after PORT.
+func (s *Stores) startVitess(ctx context.Context, version string) (*Store, error) {
+	image, err := s.image(ctx, vitessReleases, version)
+	if err != nil {
+		return nil, err
+	}
+	return s.mysqlAt(ctx, "Vitess", image, 33577, "", testcontainers.WithEnv(map[string]string{
+		"PORT": "33574", "KEYSPACES": "gatehouse", "NUM_SHARDS": "1", "MYSQL_BIND_HOST": "0.0.0.0",
+	}))
+}
+
+// mysqlAt runs a server that listens at a port of its container, and awaits it. The query ends the URL.
+func (s *Stores) mysqlAt(ctx context.Context, name, image string, port int, query string, options ...testcontainers.ContainerCustomizer) (*Store, error) {
+	c, ports, err := s.engine.run(ctx, name, []int{port}, false,
 		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
 			return testcontainers.Run(ctx, image, append(append(publish, testcontainers.WithEnv(map[string]string{
 				"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1", "MYSQL_ALLOW_EMPTY_PASSWORD": "1",
@@ -47,12 +67,15 @@ func (s *Stores) mysqlAt(ctx context.Context, name, image, query string, options
 		return nil, err
 	}
 	addr := loopback(ports[0])
-	store := &Store{Name: name, URL: "mysql://root@" + addr + "/" + query, Addrs: []string{addr}, container: c, version: versionOfMariaDB}
+	store := &Store{Name: name, URL: mariadbURL(addr) + query, Addrs: []string{addr}, container: c, version: versionOfMariaDB}
 	if err := store.await(ctx); err != nil {
 		return nil, err
 	}
 	return store, nil
 }
+
+// mariadbURL is the URL of a server whose account root has no password.
+func mariadbURL(addr string) string { return "mysql://root@" + addr + "/" }
 
 // startMariaDBTLS starts one server that refuses connections without TLS. Roots has its certificate. With the URL, a client
 // does not verify the certificate.
@@ -65,7 +88,7 @@ func (s *Stores) startMariaDBTLS(ctx context.Context, version string) (*Store, e
 	if err != nil {
 		return nil, err
 	}
-	store, err := s.mysqlAt(ctx, "MariaDB with TLS", image, "?tls=skip-verify",
+	store, err := s.mysqlAt(ctx, "MariaDB with TLS", image, 3306, "?tls=skip-verify",
 		testcontainers.WithFiles(textFile("/tls/certificate.pem", certificate), textFile("/tls/key.pem", key)),
 		testcontainers.WithCmd("mariadbd", "--max-connections=1000", "--require-secure-transport=ON",
 			"--ssl-cert=/tls/certificate.pem", "--ssl-key=/tls/key.pem"))
@@ -108,7 +131,7 @@ func (s *Stores) startHAProxy(ctx context.Context, version string) (*Store, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.mysqlAt(ctx, "HAProxy", image, "",
+	return s.mysqlAt(ctx, "HAProxy", image, 3306, "",
 		testcontainers.WithFiles(textFile("/etc/gatehouse/haproxy.cfg", fmt.Sprintf(haproxyConfig, host))),
 		testcontainers.WithCmd("haproxy", "-f", "/etc/gatehouse/haproxy.cfg"))
 }
@@ -123,9 +146,11 @@ func versionOfMariaDB(ctx context.Context, rawURL string) (name, version string,
 	if err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
 		return "", "", err
 	}
-	number, rest, _ := strings.Cut(version, "-") // such as 11.8.3-MariaDB-0+deb13u1
-	if strings.HasPrefix(rest, "MariaDB") {
-		return "MariaDB", number, nil
+	number, rest, _ := strings.Cut(version, "-") // such as 11.8.3-MariaDB-0+deb13u1, 8.0.11-TiDB-v8.5.3 and 8.0.40-Vitess
+	for _, product := range []string{"MariaDB", "TiDB", "Vitess"} {
+		if strings.HasPrefix(rest, product) {
+			return product, number, nil
+		}
 	}
 	return "MySQL", number, nil
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/testcontainers/testcontainers-go"
 )
 
 // standbyScript runs one of two servers, on the port $1. The other server is on the port $2. If the other server is a
@@ -58,23 +57,12 @@ func (s *Stores) startStandby(ctx context.Context, version string) (*Store, erro
 		return nil, err
 	}
 	roles := []string{"primary", "standby"}
-	members, err := s.engine.runGroup(ctx, "PostgreSQL with a standby", image, len(roles), func(i int, ports []int) memberSpec {
-		command := append([]string{"-c", standbyScript, "standby", strconv.Itoa(ports[i]), strconv.Itoa(ports[1-i]), roles[i]}, s.postgresSettings()...)
-		return memberSpec{image, []testcontainers.ContainerCustomizer{testcontainers.WithEntrypoint("sh"), testcontainers.WithCmd(command...)}}
+	return s.startGroup(ctx, group{
+		name: "PostgreSQL with a standby", image: image, script: standbyScript, size: len(roles), url: postgresURL, version: versionOfStandby,
+		arguments: func(i int, ports []int) []string {
+			return append([]string{strconv.Itoa(ports[i]), strconv.Itoa(ports[1-i]), roles[i]}, s.postgresSettings()...)
+		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	store := &Store{Name: "PostgreSQL with a standby", Members: members, version: versionOfStandby}
-	for _, m := range members {
-		store.Addrs = append(store.Addrs, m.Addr)
-		store.locations = append(store.locations, postgresURL(m.Addr))
-	}
-	store.URL = store.locations[0]
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
 }
 
 // versionOfStandby succeeds when one server is the primary and the other follows it.

@@ -59,8 +59,10 @@ func TestGaleraSettings(t *testing.T) {
 			}
 		}
 		a := handleOf(t, o.Harness.New(t))
+		b := handleOf(t, o.Harness.Second(t, a))
+		ensuredAtOnce(t, a, b, handleOf(t, o.Harness.Second(t, b)))
 		isolated(t, a)
-		racing(t, a, handleOf(t, o.Harness.Second(t, a)))
+		racing(t, a, b)
 		inTotalOrder(t, a)
 	})
 }
@@ -166,6 +168,49 @@ func racing(t *testing.T, a, b *mysqltest.Handle) {
 	}
 	if lost() == before {
 		t.Error("no COMMIT failed, so the test proves nothing")
+	}
+}
+
+// ensuredAtOnce calls EnsureSchema twice on each node at once, several times: all calls succeed, and every node then has the
+// tables and one row that says their version.
+func ensuredAtOnce(t *testing.T, nodes ...*mysqltest.Handle) {
+	t.Helper()
+	ctx := t.Context()
+	for round := range 5 {
+		prefix := fmt.Sprintf("once%d_", round)
+		over := func(node *mysqltest.Handle) *mysql.Adapter {
+			a, err := mysql.New(node.DB, mysql.WithPrefix(prefix))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		start := make(chan struct{})
+		var all sync.WaitGroup
+		for i := range 2 * len(nodes) {
+			a := over(nodes[i%len(nodes)])
+			all.Go(func() {
+				<-start
+				if err := a.EnsureSchema(ctx); err != nil {
+					t.Errorf("node %d, with others at once: %v", i%len(nodes), err)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		for i, node := range nodes {
+			changes, err := over(node).SchemaChanges(ctx)
+			if err := errors.Join(err, over(node).CheckSchema(ctx)); err != nil || len(changes) > 0 {
+				t.Errorf("node %d: the tables are not complete: %q, %v", i, changes, err)
+			}
+			var rows, version int
+			if err := node.DB.QueryRowContext(ctx, "SELECT COUNT(*), MAX(version) FROM "+prefix+"gatehouse_schema").Scan(&rows, &version); err != nil || rows != 1 || version != 2 {
+				t.Errorf("node %d: %d versions, the last %d, %v", i, rows, version, err)
+			}
+		}
+		if _, err := over(nodes[round%len(nodes)]).CreateUser(ctx, adapter.User{ID: "once"}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -103,7 +103,7 @@ func (l *ownerLog) site(t *testing.T, a adapter.Adapter, strategy auth.Strategy)
 func testOwners(t *testing.T, store adapter.Adapter, strategy auth.Strategy) {
 	log := &ownerLog{}
 	site := log.site(t, store, strategy)
-	open := func() *tab { return &tab{t: t, site: site, cookies: map[string]string{}} }
+	open := func() *tab { return newTab(t, site) }
 	byMail := func(b *tab) {
 		t.Helper()
 		b.do(http.MethodPost, "/auth/signin/email", url.Values{"email": {"ada@example.com"}}.Encode())

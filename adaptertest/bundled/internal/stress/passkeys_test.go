@@ -3,12 +3,8 @@ package stress_test
 import (
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,19 +24,19 @@ import (
 func TestPasskeys(t *testing.T) {
 	each(t, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := o.Harness.New(t)
-		sites := []*auth.Handler{passkeySite(t, store), passkeySite(t, store)}
+		sites := []*auth.Handler{newSite(t, store, webauthn.Passkey()), newSite(t, store, webauthn.Passkey())}
 		_, edits := adapter.Capability[adapter.AuthenticatorEdits](store)
 		if !edits { // without compare and set the copies race in one process
 			t.Log("NOT TESTED with two processes: the adapter has no AuthenticatorEdits")
 			sites[1] = sites[0]
 		}
-		b := &tab{t: t, site: sites[0], cookies: map[string]string{}}
+		b := newTab(t, sites[0])
 		first, second := softkey.New(t, softkey.ES256), softkey.New(t, softkey.EdDSA)
 		first.Counter, first.Step = 1, 1
 		b.done(b.register(first, "passkeys@example.com"))
 		b.done(b.register(second, ""))
 		for _, k := range []*softkey.Key{first, second, first} {
-			other := &tab{t: t, site: sites[1], cookies: map[string]string{}}
+			other := newTab(t, sites[1])
 			other.done(other.signIn(k))
 		}
 		owner, err := store.GetUserByEmail(t.Context(), "passkeys@example.com")
@@ -51,11 +47,11 @@ func TestPasskeys(t *testing.T) {
 			var in atomic.Int64
 			var wg sync.WaitGroup
 			for i := range 8 {
-				c := &tab{t: t, site: sites[i%2], cookies: map[string]string{}}
+				c := newTab(t, sites[i%2])
 				copied := *first
 				data := copied.Authenticate(t, c.options("action=authenticate"), softkey.Client{Origin: siteURL})
 				wg.Go(func() {
-					if c.post("authenticate", data) == siteURL {
+					if c.ceremony("authenticate", data) == siteURL {
 						in.Add(1)
 					}
 				})
@@ -88,43 +84,6 @@ func TestPasskeys(t *testing.T) {
 	})
 }
 
-func passkeySite(t *testing.T, a adapter.Adapter) *auth.Handler {
-	t.Helper()
-	h, err := auth.New(auth.Config{
-		Secret: []string{"0123456789abcdef0123456789abcdef"}, URL: siteURL, Adapter: a,
-		Logger:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
-		Providers: []auth.Provider{webauthn.Passkey()}, Experimental: auth.Experimental{EnableWebAuthn: true},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
-// tab is a browser.
-type tab struct {
-	t       *testing.T
-	site    http.Handler
-	cookies map[string]string
-}
-
-func (b *tab) do(method, path, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(b.t.Context(), method, siteURL+path, strings.NewReader(body))
-	r.Header.Set("Origin", siteURL)
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for name, value := range maps.All(b.cookies) {
-		r.AddCookie(&http.Cookie{Name: name, Value: value})
-	}
-	w := httptest.NewRecorder()
-	b.site.ServeHTTP(w, r)
-	for _, c := range w.Result().Cookies() {
-		if b.cookies[c.Name] = c.Value; c.MaxAge < 0 {
-			delete(b.cookies, c.Name)
-		}
-	}
-	return w
-}
-
 func (b *tab) options(query string) []byte {
 	b.t.Helper()
 	var answer struct{ Options json.RawMessage }
@@ -135,18 +94,18 @@ func (b *tab) options(query string) []byte {
 	return answer.Options
 }
 
-func (b *tab) post(action, data string) string {
+func (b *tab) ceremony(action, data string) string {
 	return b.do(http.MethodPost, "/auth/callback/passkey", url.Values{"action": {action}, "data": {data}}.Encode()).Header().Get("Location")
 }
 
 func (b *tab) register(k *softkey.Key, email string) string {
 	b.t.Helper()
-	return b.post("register", k.Register(b.t, b.options("action=register&email="+email), softkey.Client{Origin: siteURL}))
+	return b.ceremony("register", k.Register(b.t, b.options("action=register&email="+email), softkey.Client{Origin: siteURL}))
 }
 
 func (b *tab) signIn(k *softkey.Key) string {
 	b.t.Helper()
-	return b.post("authenticate", k.Authenticate(b.t, b.options("action=authenticate"), softkey.Client{Origin: siteURL}))
+	return b.ceremony("authenticate", k.Authenticate(b.t, b.options("action=authenticate"), softkey.Client{Origin: siteURL}))
 }
 
 func (b *tab) done(location string) {

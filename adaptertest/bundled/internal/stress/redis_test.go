@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -433,5 +434,128 @@ func TestRedisFailover(t *testing.T) {
 				t.Errorf("%d writes that a replica had acknowledged are lost", lost)
 			}
 		})
+	}
+}
+
+// TestRedisTooFewReplicas: while too few replicas follow the server, a write is an error that says so and
+// stores nothing, and reads go on, also those of a new process. A write that waits succeeds when they are back.
+func TestRedisTooFewReplicas(t *testing.T) {
+	store := ownRedis(t, stores.KindRedis, stores.EnvRedis)
+	client := redisClient(t, redistest.URL(store.URL, 0), 4)
+	ctx, a := t.Context(), redisAdapter(t, client)
+	member(t, a, "ada")
+	demand := func(replicas string) {
+		t.Helper()
+		if err := client.ConfigSet(ctx, "min-replicas-to-write", replicas).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content := func() string {
+		t.Helper()
+		sum, err := client.Do(ctx, "debug", "digest").Text()
+		if err != nil {
+			names, err := client.Keys(ctx, "*").Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(names)
+			return strings.Join(names, " ")
+		}
+		return sum
+	}
+	before := content()
+	demand("1")
+	later, fresh := time.Now().Add(time.Hour), redisAdapter(t, client)
+	var wg sync.WaitGroup
+	for what, call := range map[string]func(context.Context, *redis.Adapter) error{
+		"CreateUser": func(ctx context.Context, a *redis.Adapter) error {
+			_, err := a.CreateUser(ctx, adapter.User{ID: "eve", Email: "eve@example.com"})
+			return err
+		},
+		"CreateUserWithAccount": func(ctx context.Context, a *redis.Adapter) error {
+			_, err := a.CreateUserWithAccount(ctx, adapter.User{ID: "eve"}, adapter.Account{Provider: "p", ProviderAccountID: "eve"}, &adapter.Authenticator{CredentialID: "eve"})
+			return err
+		},
+		"CreateUserWithPassword": func(ctx context.Context, a *redis.Adapter) error {
+			_, err := a.CreateUserWithPassword(ctx, adapter.User{ID: "eve"}, adapter.Password{Hash: "h"})
+			return err
+		},
+		"LinkAccount": func(ctx context.Context, a *redis.Adapter) error {
+			_, err := a.LinkAccount(ctx, adapter.Account{UserID: "ada", Provider: "p", ProviderAccountID: "second"})
+			return err
+		},
+		"CreateSession": func(ctx context.Context, a *redis.Adapter) error {
+			_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "second", UserID: "ada", Expires: later})
+			return err
+		},
+		"UpdateUser": func(ctx context.Context, a *redis.Adapter) error {
+			_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Email: adapter.To("new@example.com")})
+			return err
+		},
+		"DeleteSession": func(ctx context.Context, a *redis.Adapter) error {
+			_, err := a.DeleteSession(ctx, "session-ada")
+			return err
+		},
+		"UseVerificationToken": func(ctx context.Context, a *redis.Adapter) error {
+			_, err := a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "ada", Token: "t"})
+			return err
+		},
+		"DeleteUser": func(ctx context.Context, a *redis.Adapter) error { _, err := a.DeleteUser(ctx, "ada"); return err },
+	} {
+		wg.Go(func() {
+			short, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			if err := call(short, a); err == nil || !strings.Contains(err.Error(), "NOREPLICAS too few replicas follow the server (min-replicas-to-write)") {
+				t.Errorf("%s: got %v", what, err)
+			}
+		})
+	}
+	wg.Wait()
+	for process, a := range map[string]*redis.Adapter{"this process": a, "a new one": fresh} {
+		if both, err := a.GetSessionAndUser(ctx, "session-ada"); err != nil || both == nil || both.User.ID != "ada" {
+			t.Errorf("%s reads: %v, %v", process, both, err)
+		}
+	}
+	if after := content(); after != before {
+		t.Errorf("stored is %s, before %s", after, before)
+	}
+	ended, end := context.WithCancel(ctx)
+	hooked := redisClient(t, redistest.URL(store.URL, 0), 1)
+	hurried := redisAdapter(t, hooked)
+	if _, err := hurried.GetUser(ctx, "ada"); err != nil { // looks at the server
+		t.Fatal(err)
+	}
+	hooked.AddHook(&endsAgain{end: end})
+	if _, err := hurried.CreateUser(ended, adapter.User{ID: "eve"}); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "NOREPLICAS") {
+		t.Errorf("the context ends in a try: got %v", err)
+	}
+	waiting := make(chan error, 1)
+	go func() { _, err := a.CreateUser(ctx, adapter.User{ID: "eve"}); waiting <- err }()
+	demand("0")
+	if err := <-waiting; err != nil {
+		t.Errorf("a write that waited: %v", err)
+	}
+}
+
+// endsAgain ends a context before the command is sent that follows a refused one.
+type endsAgain struct {
+	end     context.CancelFunc
+	refused bool
+}
+
+func (*endsAgain) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (*endsAgain) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+func (e *endsAgain) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if e.refused {
+			e.end()
+		}
+		err := next(ctx, cmd)
+		e.refused = e.refused || goredis.HasErrorPrefix(err, "NOREPLICAS")
+		return err
 	}
 }

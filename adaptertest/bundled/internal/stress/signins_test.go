@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -30,7 +29,7 @@ const (
 func TestSignIns(t *testing.T) {
 	each(t, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		store := &counted{Adapter: o.Harness.New(t)}
-		sites := []http.Handler{newSite(t, store), newSite(t, store)}
+		sites := []http.Handler{newSite(t, store, newIDP(t)), newSite(t, store, newIDP(t))}
 		var refused atomic.Int64
 		var wg sync.WaitGroup
 		gate := make(chan struct{})
@@ -105,21 +104,6 @@ func (c *counted) CreateUserWithAccount(ctx context.Context, u adapter.User, a a
 	return created, err
 }
 
-const siteURL = "https://app.example.com"
-
-// newSite is a handler with the provider of newIDP.
-func newSite(t *testing.T, a adapter.Adapter) *auth.Handler {
-	t.Helper()
-	h, err := auth.New(auth.Config{
-		Secret: []string{"0123456789abcdef0123456789abcdef"}, URL: siteURL, Adapter: a, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
-		Providers: []auth.Provider{newIDP(t)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
 // newIDP is a provider on loopback, whose codes and access tokens are the names of people.
 func newIDP(t *testing.T) *auth.OAuth {
 	t.Helper()
@@ -142,32 +126,12 @@ func newIDP(t *testing.T) *auth.OAuth {
 // signIn signs a person in with a new browser, and returns the last URL of the browser.
 func signIn(t *testing.T, site http.Handler, person string) string {
 	t.Helper()
-	cookies := map[string]string{}
-	send := func(method, path, form string) *httptest.ResponseRecorder {
-		r := httptest.NewRequestWithContext(t.Context(), method, siteURL+path, strings.NewReader(form))
-		if form != "" {
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		}
-		for name, value := range cookies {
-			r.AddCookie(&http.Cookie{Name: name, Value: value})
-		}
-		w := httptest.NewRecorder()
-		site.ServeHTTP(w, r)
-		for _, c := range (&http.Response{Header: w.Header()}).Cookies() {
-			cookies[c.Name] = c.Value
-		}
-		return w
-	}
-	var csrf struct{ CSRFToken string }
-	if err := json.NewDecoder(send(http.MethodGet, "/auth/csrf", "").Body).Decode(&csrf); err != nil {
-		t.Error(err)
-		return ""
-	}
-	to, err := url.Parse(send(http.MethodPost, "/auth/signin/idp", url.Values{"csrfToken": {csrf.CSRFToken}}.Encode()).Header().Get("Location"))
+	b := newTab(t, site)
+	to, err := url.Parse(b.submit("/auth/signin/idp").Header().Get("Location"))
 	if err != nil {
 		t.Error(err)
 		return ""
 	}
 	answer := url.Values{"code": {person}, "state": {to.Query().Get("state")}}
-	return send(http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").Header().Get("Location")
+	return b.do(http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").Header().Get("Location")
 }

@@ -34,9 +34,11 @@ func mysqlWirings() []Wiring {
 		{"MariaDB", newest, mysqltest.Settings{}},
 		{"MariaDB 10", newest.Of("10"), mysqltest.Settings{}},
 		{"MySQL 9", stores.KindMySQL.Of("9"), mysqltest.Settings{}},
-		{"MySQL 8", stores.KindMySQL.Of("8"), mysqltest.Settings{}}, // only a registry has it, and the next two
+		{"MySQL 8", stores.KindMySQL.Of("8"), mysqltest.Settings{}}, // 8.4; only a registry has it, and the next four
 		{"MySQL 8.0", stores.KindMySQL.Of("8.0"), mysqltest.Settings{}},
 		{"MariaDB 10.6", newest.Of("10.6"), mysqltest.Settings{}},
+		{"TiDB", stores.KindTiDB, mysqltest.Settings{}},
+		{"Vitess", stores.KindVitess, mysqltest.Settings{}},
 		{"TLS", stores.KindMariaDBTLS, mysqltest.Settings{}},
 		{"HAProxy", stores.KindHAProxy, mysqltest.Settings{}},
 		{"Galera of three", stores.KindGalera, with("wsrep_sync_wait", "1")},

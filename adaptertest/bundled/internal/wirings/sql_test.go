@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -228,6 +229,38 @@ func TestSQLEncoding(t *testing.T) {
 				user, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "zoë@example.com"})
 				if err == nil || !strings.Contains(err.Error(), "client_encoding is LATIN1") {
 					t.Errorf("got %v, %v, want an error that names the setting", user, err)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestSQLInstants: instants come back, whatever the application sets after the first call.
+func TestSQLInstants(t *testing.T) {
+	server := newestPostgres(t)
+	day := func(year int) time.Time { return time.Date(year, 12, 31, 23, 59, 59, 999_999_000, time.UTC) }
+	for _, d := range sqlDrivers {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
+			inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
+				a := h.OnSQL(tx)
+				for n, style := range []string{"ISO, DMY", "German", "SQL, DMY", "Postgres, MDY"} {
+					set := "SET LOCAL DateStyle = " + style + "; SET LOCAL bytea_output = escape; SET LOCAL TimeZone = 'America/St_Johns'"
+					if _, err := tx.ExecContext(t.Context(), set); err != nil {
+						t.Fatal(err)
+					}
+					for _, at := range []time.Time{{}, day(1969), day(1999), day(2026), day(9999)} {
+						made := adapter.User{Email: fmt.Sprint(n, at.Year(), "@example.com"), EmailVerified: &at}
+						user, err := a.CreateUser(t.Context(), made)
+						if err != nil || !user.EmailVerified.Equal(at) {
+							t.Fatalf("%s: CreateUser: got %v, error %v, want %v", style, user, err, at)
+						}
+						if user, err = a.GetUser(t.Context(), user.ID); err != nil || !user.EmailVerified.Equal(at) {
+							t.Fatalf("%s: GetUser: got %v, error %v, want %v", style, user, err, at)
+						}
+					}
 				}
 				return nil
 			})
