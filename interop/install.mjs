@@ -14,8 +14,10 @@ if (!installed()) {
   const temporary = mkdtempSync(join(dir, "install-"))
   try {
     for (const name of ["package.json", "package-lock.json", ".npmrc"]) cpSync(join(dir, name), join(temporary, name))
-    const npm = spawnSync("npm", ["ci"], { cwd: temporary, stdio: "inherit", shell: process.platform === "win32" })
-    if (npm.status !== 0) throw new Error(`npm ci: ${npm.error ?? `status ${npm.status}`}`)
+    const npm = () => spawnSync("npm", ["ci"], { cwd: temporary, stdio: "inherit", shell: process.platform === "win32" })
+    let { status, error } = npm()
+    for (let again = 0; status !== 0 && !error && again < 2; again++) ({ status, error } = npm()) // a registry may fail once
+    if (status !== 0) throw new Error(`npm ci: ${error ?? `status ${status}`}`)
     cpSync(join(temporary, "package-lock.json"), join(temporary, "node_modules", "package-lock.json"))
     place(join(temporary, "node_modules"))
   } finally {

@@ -10,7 +10,7 @@ export async function serve(adapter) {
   let last = Promise.resolve()
   for await (const line of createInterface({ input: process.stdin })) {
     const { method, args } = JSON.parse(line, revive)
-    const answer = adapter[method](...args).then(
+    const answer = adapter[method](...(args ?? [])).then(
       (result) => ({ result: result ?? null }),
       (error) => ({ error: String(error) }),
     )

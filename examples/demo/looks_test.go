@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -79,7 +80,7 @@ func TestLooks(t *testing.T) {
 // look looks at the page that the browser shows, in both colour schemes.
 func (b *browser) look(name, title, script string, widths ...int64) {
 	b.t.Helper()
-	backgrounds := map[string]string{}
+	backgrounds, taken := map[string]string{}, map[int64][][]byte{}
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range widths {
 			b.show(scheme, width)
@@ -91,16 +92,32 @@ func (b *browser) look(name, title, script string, widths ...int64) {
 				b.t.Errorf("%s, %s, %d pixels: %s", name, scheme, width, problem)
 			}
 			backgrounds[scheme] = got.Background
-			if *screenshots != "" && width != 390 {
-				file := filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
-				if err := os.WriteFile(file, get(b, chromedp.FullScreenshot(100)), 0o600); err != nil {
-					b.t.Fatal(err)
-				}
+			if *screenshots != "" && width != 390 && !notBuiltIn.MatchString(name) {
+				taken[width] = append(taken[width], get(b, chromedp.FullScreenshot(100)))
 			}
 		}
 	}
+	b.picture(name, taken[320], taken[1280])
 	if backgrounds["light"] == backgrounds["dark"] {
 		b.t.Errorf("%s: the background is %s in both colour schemes", name, backgrounds["light"])
+	}
+}
+
+// notBuiltIn are the pages of the demonstration itself, and those of dressedSite.
+var notBuiltIn = regexp.MustCompile(`^(demo|development-provider|dressed-.*)$`)
+
+// picture writes the picture of a page that was taken, light and dark, on a phone and
+// on a desktop. Each built-in page must have one.
+func (b *browser) picture(name string, phone, desktop [][]byte) {
+	b.t.Helper()
+	file := name + ".png"
+	if len(phone) == 2 && len(desktop) == 2 {
+		if err := os.WriteFile(filepath.Join(*screenshots, file), sheet(b.t, phone, desktop), 0o644); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(pictures, file)); err != nil && !notBuiltIn.MatchString(name) {
+		b.t.Errorf("no picture of the page %s: run make screenshots, and show it in the README", name)
 	}
 }
 

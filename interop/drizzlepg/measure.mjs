@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS authenticator ("credentialID" text NOT NULL UNIQUE, $
 await measure({
   hello: {
     name: "@auth/drizzle-adapter (PostgreSQL)",
-    features: ["second", "reopen"],
+    features: ["second", "reopen", "address"],
     declarations: {
       assignsIDs: true,
       timeless: true,

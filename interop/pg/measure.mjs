@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS users (id SERIAL, name VARCHAR(255), email VARCHAR(25
 await measure({
   hello: {
     name: "@auth/pg-adapter",
-    features: ["second", "reopen"],
+    features: ["second", "reopen", "address"],
     ids: "integer",
     declarations: {
       assignsIDs: true,

@@ -27,7 +27,7 @@ process.on("exit", remove)
 await measure({
   hello: {
     name: "@auth/prisma-adapter (PostgreSQL)",
-    features: ["second", "reopen"],
+    features: ["second", "reopen", "address"],
     declarations: {
       assignsIDs: true,
       timeless: true,
