@@ -16,6 +16,8 @@ export RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modern
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
+# With BENCH=1x, `make test` also runs each benchmark once, so that none of them breaks unnoticed.
+BENCH ?=
 JOBS ?= 3
 WITH_STORES := go run ./adaptertest/bundled/cmd/withstores
 export GOTOOLCHAIN := local
@@ -33,7 +35,8 @@ help:
 
 ## test: all tests of all modules, against real stores; fuzz targets run over their committed inputs
 test: setup
-	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory --output-sync --keep-going --jobs $(JOBS) test-modules
+	@rm -rf .cache/test
+	@status=0; $(WITH_STORES) -fast -- $(MAKE) --no-print-directory --output-sync --keep-going --jobs $(JOBS) test-modules || status=$$?; .ci/summary; exit $$status
 
 ## setup: install what the tests need and the machine does not have: a container engine, the images of the stores, Chromium, Node
 setup: images browser
@@ -56,8 +59,7 @@ check/%:
 test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test-race/,$(QUICK_RACE)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
-	@echo "== $*"; cd $* && \
-		GOWORK=off TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) go test $(if $(filter $*,$(SLOW_RACE) $(FOREIGN)),,$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) -timeout 45m ./...
+	@TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) .ci/module $* $(if $(filter $*,$(SLOW_RACE) $(FOREIGN)),,$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) $(if $(BENCH),-bench . -benchtime $(BENCH)) -timeout 45m ./...
 
 # The wiring of each adapter in QUICK_RACE.
 WIRING_redis := standalone
@@ -155,9 +157,9 @@ interop: images browser
 	@if .ci/setup-node; then $(MAKE) --no-print-directory interop-tests; else test "$$CI" != true; fi
 
 interop-tests:
-	@for d in . pg prisma drizzle drizzlepg mongo upstash oidc types webauthn; do node interop/install.mjs $$d || exit 1; done
+	@for d in . pg prisma drizzle drizzlepg drizzlemysql mongo upstash oidc types webauthn; do node interop/install.mjs $$d || exit 1; done
 	@$(WITH_STORES) -- sh -ec 'cd auth && go test -count=1 -run "Interop|AuthJS" ./...; (cd webauthn && go test -count=1 -run AuthJS .); \
-		for d in adapters/postgres adapters/sqlite adapters/mongo adapters/redis/cmd/copyupstash examples/demo examples/react examples/sveltekit examples/api; do (cd ../$$d && go test -count=1 -run Interop .); done'
+		for d in adapters/postgres adapters/mysql adapters/sqlite adapters/mongo adapters/redis/cmd/copyupstash examples/demo examples/react examples/sveltekit examples/api; do (cd ../$$d && go test -count=1 -run Interop .); done'
 
 ## shims: the suite over the real adapters of Auth.js, through the protocol for other languages, on real servers; needs Node
 shims: images
@@ -168,10 +170,10 @@ protocol: images
 	cd adaptertest/internal/mutants && GOWORK=off go test -count=1 -timeout 1h -run ThroughProtocol . -every-through-protocol
 	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v -run ThroughProtocol ./internal/wirings -every-through-protocol
 
-## screenshots: a picture of each built-in page in two widths and both colour schemes, in examples/demo/screenshots; needs Chromium and Node
+## screenshots: a picture of each built-in page in two widths and both colour schemes, for the README of examples/demo; needs Chromium and Node
 screenshots: browser
 	@mkdir -p examples/demo/screenshots
-	cd examples/demo && go test -count=1 -run TestLooks . -screenshots screenshots
+	cd examples/demo && go test -count=1 -run Looks . -screenshots screenshots
 
 ## lint: formatting, vet, golangci-lint and tidy modules
 lint:
