@@ -21,7 +21,7 @@ var arrows = map[string][]string{
 	"auth/internal/began":     {"auth/internal/once", "auth/internal/wire", "auth/jwt"},
 
 	"adaptertest/internal/model":   {"auth/adapter"},
-	"adaptertest/internal/kit":     {"adaptertest/fault", "adaptertest/internal/deadlock", "adaptertest/internal/diff", "auth/adapter"},
+	"adaptertest/internal/kit":     {"adaptertest/fault", "adaptertest/internal/deadlock", "adaptertest/internal/diff", "adaptertest/internal/goroutines", "auth/adapter"},
 	"adaptertest/internal/faulted": append([]string{"adaptertest/internal/kit", "adaptertest/internal/model"}, ofSuite...),
 	"adaptertest/internal/race": append([]string{
 		"adaptertest/internal/kit", "adaptertest/internal/faulted", "adaptertest/internal/history", "adaptertest/internal/model",

@@ -13,18 +13,18 @@ import (
 // TestSuiteIsShort counts the lines of Go without tests, generated files counted. A change
 // that adds clauses or broken adapters raises a limit by the lines that it adds.
 //
-// The suite is to come down to 21,000 lines and what was added since they were counted: 147
+// The limit of the suite is below 21,000 lines and what was added since they were counted: 147
 // for calls that hang, 49 for the tables of others, 430 for SITE, 35 for AEDIT-11, 482 for
-// stores of sessions, 654 for PASS and 70 for an author's first hour. Until then its limit is
-// what it has. The limit of the broken adapters is 12,500 and those of SITE (156), AEDIT-11 (58),
-// PASS (312) and the protocol (18).
+// stores of sessions and 32 for those of other projects, 654 for PASS, 70 for an author's first
+// hour, 92 for programs in other languages, and 128 for USER-30 and CONC-22. The limit of the
+// broken adapters is 12,500 and those of SITE (156), AEDIT-11 (58), PASS (312) and the protocol (18).
 func TestSuiteIsShort(t *testing.T) {
 	for _, part := range []struct {
 		name  string
 		files *regexp.Regexp
 		most  int
 	}{
-		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 25_002},
+		{"adaptertest with its packages", regexp.MustCompile(`^adaptertest/([^/]+\.go|bench/|internal/(clauses|faulted|kit|race)/)`), 23_104},
 		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
 		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 13_159},
 	} {
