@@ -20,20 +20,20 @@ func (a *Adapter) LinkAccount(ctx context.Context, account adapter.Account) (*ad
 // UnlinkAccount implements [adapter.Accounts]. [ACCT-10] [ACCT-12]
 func (a *Adapter) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
 	return remove(ctx, a, "unlink account", scanAccount, func(sql *statements) string { return sql.unlinkAccount },
-		func(sql *statements) string { return sql.getAccount }, key.Provider, key.ProviderAccountID)
+		func(sql *statements) string { return sql.getAccount.sure }, key.Provider, key.ProviderAccountID)
 }
 
 // GetAccount implements [adapter.Accounts]. [ACCT-02] [ACCT-03]
 func (a *Adapter) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
 	return lookup(ctx, a, "get account", scanAccount,
-		func(sql *statements) string { return sql.getAccount }, provider, providerAccountID)
+		func(sql *statements) find { return sql.getAccount }, provider, providerAccountID)
 }
 
 // ListAccountsByUserID implements [adapter.AccountLists]. [ALIST-01] to
 // [ALIST-03]
 func (a *Adapter) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
 	return list(ctx, a, "list accounts by user id", scanAccount,
-		func(sql *statements) string { return sql.listAccountsByUserID }, userID)
+		func(sql *statements) find { return sql.listAccountsByUserID }, userID)
 }
 
 // UpdateAccount implements [adapter.AccountLists]. It is one UPDATE, which
@@ -60,14 +60,14 @@ func (a *Adapter) UpdateAccount(ctx context.Context, update adapter.AccountUpdat
 		if !possibleKey(update.Provider, update.ProviderAccountID) {
 			return adapter.ErrNotFound
 		}
-		statement, args, err := set.in(sql, sql.updateAccount, sql.getAccount)
+		statement, args, err := set.in(sql, sql.updateAccount, sql.getAccount.sure)
 		if err != nil {
 			return err
 		}
 		updated, err = surely(ctx, db, func() (*adapter.Account, error) {
 			rows, err := db.query(ctx, statement, args...)
 			return first(rows, err, scanAccount)
-		}, false, sql.getAccount, args[:2]...)
+		}, false, sql.getAccount.sure, args[:2]...)
 		if err == nil && updated == nil {
 			return adapter.ErrNotFound
 		}

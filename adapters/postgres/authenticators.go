@@ -22,14 +22,14 @@ func (a *Adapter) CreateAuthenticator(ctx context.Context, authenticator adapter
 // GetAuthenticator implements [adapter.Authenticators]. [AUTHN-02] [AUTHN-15]
 func (a *Adapter) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
 	return lookup(ctx, a, "get authenticator", scanAuthenticator,
-		func(sql *statements) string { return sql.getAuthenticator }, credentialID)
+		func(sql *statements) find { return sql.getAuthenticator }, credentialID)
 }
 
 // ListAuthenticatorsByUserID implements [adapter.Authenticators]. [AUTHN-04]
 // [AUTHN-07] [FAULT-09]
 func (a *Adapter) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
 	return list(ctx, a, "list authenticators by user id", scanAuthenticator,
-		func(sql *statements) string { return sql.listAuthenticatorsByUserID }, userID)
+		func(sql *statements) find { return sql.listAuthenticatorsByUserID }, userID)
 }
 
 // UpdateAuthenticatorCounter implements [adapter.Authenticators]. [AUTHN-08]
@@ -47,7 +47,7 @@ func (a *Adapter) UpdateAuthenticatorCounter(ctx context.Context, credentialID s
 		updated, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
 			rows, err := db.query(ctx, sql.updateAuthenticatorCounter, credentialID, to)
 			return first(rows, err, scanAuthenticator)
-		}, false, sql.getAuthenticator, credentialID)
+		}, false, sql.getAuthenticator.sure, credentialID)
 		if err == nil && updated == nil {
 			return adapter.ErrNotFound
 		}
@@ -72,7 +72,7 @@ func (a *Adapter) UpdateAuthenticatorBackup(ctx context.Context, credentialID st
 		updated, err = surely(ctx, db, func() (*adapter.Authenticator, error) {
 			rows, err := db.query(ctx, sql.updateAuthenticatorBackup, credentialID, backedUp, deviceType)
 			return first(rows, err, scanAuthenticator)
-		}, false, sql.getAuthenticator, credentialID)
+		}, false, sql.getAuthenticator.sure, credentialID)
 		if err == nil && updated == nil {
 			return adapter.ErrNotFound
 		}
@@ -150,7 +150,7 @@ func (a *Adapter) TouchAuthenticator(ctx context.Context, credentialID string, f
 		}
 		counter, err := sql.bind(sql.columns["c.counter"], to)
 		if _, never := sql.bind(sql.columns["c.counter"], from); never != nil { // no stored counter is from
-			there, err := exists(ctx, db, sql.getAuthenticator, credentialID)
+			there, err := exists(ctx, db, sql.getAuthenticator.sure, credentialID)
 			if err == nil && !there {
 				err = adapter.ErrNotFound
 			}
@@ -190,7 +190,7 @@ var errNoAuthenticators = fmt.Errorf("%w: the table of authenticators is missing
 // passkeys is call for a method that needs the table of authenticators.
 func (a *Adapter) passkeys(ctx context.Context, op string, f func(db link, sql *statements) error) error {
 	return a.call(ctx, op, func(db link, sql *statements) error {
-		if sql.getAuthenticator == "" {
+		if sql.getAuthenticator.sure == "" {
 			return errNoAuthenticators
 		}
 		return f(db, sql)

@@ -44,8 +44,8 @@ func (a *Adapter) GetPassword(ctx context.Context, userID string) (*adapter.Pass
 		if !ok {
 			return nil
 		}
-		rows, err := db.query(ctx, sql.getPassword, owner)
-		found, err = first(rows, err, scanPassword)
+		var err error
+		found, err = get(ctx, db, sql.getPassword, scanPassword, owner)
 		return err
 	})
 	return found, err
@@ -112,7 +112,7 @@ func (a *Adapter) DeletePassword(ctx context.Context, userID string, keepOne boo
 		var err error
 		deleted, err = surely(ctx, db, func() (*adapter.Password, error) {
 			return inTurn(ctx, db, query{sql.takeTurnForUser, []any{owner}}, query{sql.deletePassword, []any{owner, keepOne}}, scanPassword)
-		}, false, sql.getPassword, owner)
+		}, false, sql.getPassword.sure, owner)
 		if errors.Is(err, errRefused) {
 			return adapter.ErrLastCredential
 		}

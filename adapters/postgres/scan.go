@@ -140,8 +140,13 @@ type sentTime struct {
 	orNull **time.Time // in place of to, for a column that may be null
 }
 
-// Scan reads the hexadecimal digits of the microseconds since the year 2000.
+// Scan reads an instant that the driver has read, or the hexadecimal digits of the
+// microseconds since the year 2000.
 func (s sentTime) Scan(src any) error {
+	if t, ok := src.(time.Time); ok {
+		s.set(t)
+		return nil
+	}
 	if src == nil && s.orNull != nil {
 		*s.orNull = nil
 		return nil
@@ -156,11 +161,14 @@ func (s sentTime) Scan(src any) error {
 		return errors.New("the instant is out of range")
 	}
 	const second, year2000 = 1_000_000, 946_684_800
-	t := time.Unix(year2000+micros/second, micros%second*1000).UTC()
+	s.set(time.Unix(year2000+micros/second, micros%second*1000).UTC())
+	return nil
+}
+
+func (s sentTime) set(t time.Time) {
 	if s.orNull != nil {
 		*s.orNull = &t
 	} else {
 		*s.to = t
 	}
-	return nil
 }

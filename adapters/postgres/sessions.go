@@ -24,7 +24,7 @@ func (a *Adapter) GetSessionAndUser(ctx context.Context, sessionToken string) (*
 		inUTC(&v.Session.Expires)
 		v.Session.SessionToken, v.Session.UserID = sessionToken, v.User.ID
 		return err
-	}, func(sql *statements) string { return sql.getSessionAndUser }, sessionToken)
+	}, func(sql *statements) find { return sql.getSessionAndUser }, sessionToken)
 }
 
 // UpdateSession implements [adapter.Sessions]. [SESS-08] [SESS-10] [SESS-23]
@@ -86,7 +86,7 @@ func (a *Adapter) DeleteSession(ctx context.Context, sessionToken string) (*adap
 // sessions. [SLIST-01] to [SLIST-03]
 func (a *Adapter) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
 	return list(ctx, a, "list sessions by user id", scanSession,
-		func(sql *statements) string { return sql.listSessionsByUserID }, userID)
+		func(sql *statements) find { return sql.listSessionsByUserID }, userID)
 }
 
 // DeleteSessionsByUserID implements [adapter.SessionLists]. [SLIST-04] to

@@ -49,7 +49,7 @@ type extra struct {
 var aliases = map[string]string{"users": "u", "accounts": "a", "sessions": "s", "verification_token": "v", "authenticators": "c", "passwords": "p"}
 
 var (
-	qualifiedColumn = regexp.MustCompile(`\b[uasvcp]\.("\w+"|\w+)(::text)?`)
+	qualifiedColumn = regexp.MustCompile(`\b([uasvcp]\.)("\w+"|\w+)(::text|::bigint)?( = \$\d::text)?`)
 	inBraces        = regexp.MustCompile(`\{[^{}]+\}`)
 )
 
@@ -97,20 +97,21 @@ func (s *shape) fill(sql string, instant func(column string) string) string {
 		return instant(word)
 	})
 	sql = qualifiedColumn.ReplaceAllStringFunc(sql, func(written string) string {
-		bare, toText := strings.CutSuffix(written, "::text")
-		of := s.column(bare)
+		parts := qualifiedColumn.FindStringSubmatch(written)
+		alias, cast, compared := parts[1], parts[3], parts[4]
+		of := s.column(alias + parts[2])
 		switch {
 		case of == nil: // such as ctid
 			return written
 		case of.name == "":
-			bare = "NULL"
-		default:
-			bare = bare[:2] + of.name
+			return "NULL" + cast + compared
+		case of.text:
+			compared = strings.TrimSuffix(compared, "::text")
 		}
-		if toText && !of.text { // a cast takes time where a statement is not prepared
-			bare += "::text"
+		if cast == "::text" && of.text || cast == "::bigint" && of.bits == 64 { // a cast takes time where a statement is not prepared
+			cast = ""
 		}
-		return bare
+		return alias + of.name + cast + compared
 	})
 	for name, table := range s.tables {
 		sql = strings.ReplaceAll(sql, "{"+name+"}", table)

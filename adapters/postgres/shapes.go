@@ -6,55 +6,77 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// lookup runs a statement whose arguments are the parts of a key. For a key
-// that no record can have, it returns nil without a query.
-func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement func(*statements) string, key ...string) (*T, error) {
-	return remove(ctx, a, op, scan, statement, nil, key...)
+// get runs a find, and its sure form if the quick one finds nothing, or if its instants can't
+// be read.
+func get[T any](ctx context.Context, db link, statement find, scan func(rows, *T) error, args ...any) (*T, error) {
+	rows, err := db.query(ctx, statement.quick, args...)
+	found, err := first(rows, err, scan)
+	if found != nil || err != nil && !isUnread(ctx, err) {
+		return found, err
+	}
+	rows, err = db.query(ctx, statement.sure, args...)
+	return first(rows, err, scan)
 }
 
-// remove is lookup for a statement that deletes the record, which read finds.
-func remove[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement, read func(*statements) string, key ...string) (*T, error) {
-	var found *T
-	err := a.call(ctx, op, func(db link, sql *statements) (err error) {
-		if statement(sql) == "" {
+// lookup runs a find whose arguments are the parts of a key. For a key that no record can
+// have, it returns nil without a query.
+func lookup[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement func(*statements) find, key ...string) (found *T, err error) {
+	err = a.call(ctx, op, func(db link, sql *statements) (err error) {
+		if statement(sql).sure == "" {
 			return errNoAuthenticators
 		}
-		if !possibleKey(key...) {
-			return nil
-		}
-		args := make([]any, len(key))
-		for i, part := range key {
-			args[i] = part
-		}
-		run := func() (*T, error) {
-			rows, err := db.query(ctx, statement(sql), args...)
-			return first(rows, err, scan)
-		}
-		if read == nil {
-			found, err = run()
-		} else {
-			found, err = surely(ctx, db, run, false, read(sql), args...)
+		if possibleKey(key...) {
+			found, err = get(ctx, db, statement(sql), scan, keyArgs(key)...)
 		}
 		return err
 	})
 	return found, err
 }
 
-// list runs a statement whose argument is the ID of a user. For an ID that no
+// remove runs a statement that deletes the record with a key. read finds the record.
+func remove[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement, read func(*statements) string, key ...string) (removed *T, err error) {
+	err = a.call(ctx, op, func(db link, sql *statements) (err error) {
+		if !possibleKey(key...) {
+			return nil
+		}
+		args := keyArgs(key)
+		removed, err = surely(ctx, db, func() (*T, error) {
+			rows, err := db.query(ctx, statement(sql), args...)
+			return first(rows, err, scan)
+		}, false, read(sql), args...)
+		return err
+	})
+	return removed, err
+}
+
+func keyArgs(key []string) []any {
+	args := make([]any, len(key))
+	for i, part := range key {
+		args[i] = part
+	}
+	return args
+}
+
+// list runs a find whose argument is the ID of a user. For an ID that no
 // user can have, it returns an empty list without a query. The list is never
 // nil.
-func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement func(*statements) string, userID string) ([]T, error) {
+func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T) error, statement func(*statements) find, userID string) ([]T, error) {
 	found := []T{}
 	err := a.call(ctx, op, func(db link, sql *statements) error {
-		if statement(sql) == "" {
+		of := statement(sql)
+		if of.sure == "" {
 			return errNoAuthenticators
 		}
 		id, ok := sql.ids.arg(userID)
 		if !ok {
 			return nil
 		}
-		rows, err := db.query(ctx, statement(sql), id)
+		rows, err := db.query(ctx, of.quick, id)
 		found, err = collect(rows, err, scan)
+		if of.quick != of.sure && (err == nil && len(found) == 0 || isUnread(ctx, err)) {
+			rows, err = db.query(ctx, of.sure, id)
+			found, err = collect(rows, err, scan)
+		}
 		return err
 	})
 	if err != nil {
@@ -107,11 +129,11 @@ func create[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *
 func (s *statements) keyOf(columns string) (read string, parts int) {
 	switch columns {
 	case newAccount:
-		return s.getAccount, 2
+		return s.getAccount.sure, 2
 	case newSession:
 		return s.getSession, 1
 	}
-	return s.getAuthenticator, 1
+	return s.getAuthenticator.sure, 1
 }
 
 // guard runs f under a savepoint if db is a transaction of the caller. The

@@ -181,3 +181,9 @@ func isLost(err error) bool {
 	}
 	return errors.As(err, &network) && !errors.Is(err, context.DeadlineExceeded)
 }
+
+// isUnread reports whether the client could not read what the server has sent.
+func isUnread(ctx context.Context, err error) bool {
+	var pgErr *pgconn.PgError
+	return err != nil && ctx.Err() == nil && !errors.As(err, &pgErr) && !isLost(err)
+}

@@ -7,7 +7,8 @@ import (
 
 // statements are the SQL of the methods, for the tables as they are: see shape.
 // Every argument is cast, because lib/pq and some execution modes of pgx send only text to the
-// server. Every text in a result is cast too, because its column may be varchar.
+// server. Every text in a result is cast too, because its column may be varchar. fill leaves
+// out the casts of the columns that have the type.
 //
 // A table has one alias in all statements, and a column has the alias before its
 // name in the default layout. fill puts the table's own names in their place. An
@@ -23,26 +24,26 @@ type statements struct {
 	createUser                         string
 	createUserWithAccount              string
 	createUserWithAccountAuthenticator string
-	getUser                            string
-	getUserByEmail                     string
+	getUser                            find
+	getUserByEmail                     find
 	getUserByEither                    string
-	getUserByAccount                   string
+	getUserByAccount                   find
 	updateUser, updateUserIf           string // with {set} in it
 	getUserIf                          string
 	deleteUser                         string
 	deleteAllOfUser, deleteBareUser    string // for a site that may keep what belongs to the user
 
 	linkAccount          string
-	getAccount           string
-	listAccountsByUserID string
+	getAccount           find
+	listAccountsByUserID find
 	updateAccount        string // with {set} in it
 	unlinkAccount        string
 
 	createSession          string
 	getSession             string
 	getOtherSession        string
-	getSessionAndUser      string
-	listSessionsByUserID   string
+	getSessionAndUser      find
+	listSessionsByUserID   find
 	updateSession          string // with {set} in it
 	deleteSession          string
 	deleteSessionsByUserID string
@@ -54,10 +55,10 @@ type statements struct {
 	deleteVerificationTokens string
 
 	createAuthenticator        string
-	getAuthenticator           string
+	getAuthenticator           find
 	getOwnAuthenticator        string
 	getAuthenticatorAt         string
-	listAuthenticatorsByUserID string
+	listAuthenticatorsByUserID find
 	updateAuthenticatorCounter string
 	updateAuthenticatorBackup  string
 	touchAuthenticator         string
@@ -66,7 +67,7 @@ type statements struct {
 	deleteAuthenticator        string
 
 	createUserWithPassword string
-	getPassword            string
+	getPassword            find
 	getPasswordAt          string
 	setPassword            string
 	swapPassword           string
@@ -118,12 +119,29 @@ const (
 // on the server, which then undoes it: so a record that can't be returned is
 // neither changed nor deleted. [ERR-10]
 
-// reading, listing and writing put the names of the tables and the columns of the records
-// into a statement. What reading returns ends after its first row: the server then
-// does not look for another one.
+// reading and writing put the names of the tables and the columns of the records into a
+// statement. What reading returns ends after its first row: the server then does not look
+// for another one.
 func (s *shape) reading(sql string) string { return s.fill(sql+mostRows(sql, "1"), s.sentInstant) }
-func (s *shape) listing(sql string) string { return s.fill(sql+mostRows(sql, "NULL"), s.sentInstant) }
 func (s *shape) writing(sql string) string { return s.fill(sql, s.writtenInstant) }
+
+// find is a statement that reads, in two forms. What quick returns is right, because what
+// may be wrong can't be read: quick sends instants as drivers do. A record that it does not
+// find may be hidden, so sure has the last word.
+type find struct{ quick, sure string }
+
+func (s *shape) finding(sql string) find { return find{s.fill(sql, s.instant), s.reading(sql)} }
+
+// listing returns a find for records with an alias. A list from which one may be missing is
+// wrong, so the quick form fails, too, or finds none, while rows may be hidden. Where
+// statements are not prepared, the server reads a condition on a row faster than a limit.
+func (s *shape) listing(alias, sql string) find {
+	all := s.fill(sql+mostRows(sql, "NULL"), s.sentInstant)
+	if !s.styled {
+		return find{all, all}
+	}
+	return find{s.fill(sql+" AND NOT row_security_active("+alias+".tableoid)", s.instant), all}
+}
 
 // sweeping is reading for a statement that sends no instant but texts of to_json, which
 // DateStyle does not change.
@@ -152,7 +170,7 @@ func newStatements(shape *shape) *statements {
 }
 
 func statementsFor(shape *shape) *statements {
-	read, list, write := shape.reading, shape.listing, shape.writing
+	read, lookup, list, write := shape.reading, shape.finding, shape.listing, shape.writing
 	into, values, count := shape.into, shape.values, shape.count
 
 	// The ID of a new user is the last argument, unless the database assigns it.
@@ -193,14 +211,14 @@ func statementsFor(shape *shape) *statements {
 		createUserWithAccountAuthenticator: write(strings.Replace(signUp+signUpAuthenticator, "{insert}", insertUser(afterAccount+count(newAuthenticator)), 1) +
 			` SELECT {user} FROM u WHERE 1 / ((SELECT count(*) FROM a) * (SELECT count(*) FROM c)) = 1`),
 
-		getUser: read(`SELECT {user} FROM {users} AS u WHERE u.id = $1::{id}`),
+		getUser: lookup(`SELECT {user} FROM {users} AS u WHERE u.id = $1::{id}`),
 
-		getUserByEmail: read(`SELECT {user} FROM {users} AS u WHERE u.email = $1::text`),
+		getUserByEmail: lookup(`SELECT {user} FROM {users} AS u WHERE u.email = $1::text`),
 
 		// $1 and $2 are the address and the ID of a new user.
 		getUserByEither: read(`SELECT u.id FROM {users} AS u WHERE u.email = $1::text OR u.id = $2::{id}`),
 
-		getUserByAccount: read(`SELECT {user} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId"
+		getUserByAccount: lookup(`SELECT {user} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId"
 			WHERE a.provider = $1::text AND a."providerAccountId" = $2::text`),
 
 		updateUser:   write(`UPDATE {users} AS u SET {set} WHERE u.id = $1::{id} RETURNING {user}`),
@@ -212,9 +230,9 @@ func statementsFor(shape *shape) *statements {
 		linkAccount: write(`INSERT INTO {accounts} AS a (` + into(newAccount) + `, {owner of a})
 			VALUES (` + values(newAccount, 1) + `, ` + owner(newAccount) + `) ON CONFLICT DO NOTHING RETURNING {account}`),
 
-		getAccount: read(`SELECT {account} FROM {accounts} AS a WHERE a.provider = $1::text AND a."providerAccountId" = $2::text`),
+		getAccount: lookup(`SELECT {account} FROM {accounts} AS a WHERE a.provider = $1::text AND a."providerAccountId" = $2::text`),
 
-		listAccountsByUserID: list(`SELECT {account} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId" WHERE a."userId" = $1::{id}`),
+		listAccountsByUserID: list("a", `SELECT {account} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId" WHERE a."userId" = $1::{id}`),
 
 		updateAccount: write(`UPDATE {accounts} AS a SET {set} WHERE a.provider = $1::text AND a."providerAccountId" = $2::text RETURNING {account}`),
 
@@ -227,10 +245,10 @@ func statementsFor(shape *shape) *statements {
 
 		getOtherSession: read(`SELECT s."sessionToken" FROM {sessions} AS s WHERE s."userId" = $1::{id} AND s."sessionToken" <> $2::text`),
 
-		getSessionAndUser: read(`SELECT {user}, {s.expires} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId"
+		getSessionAndUser: lookup(`SELECT {user}, {s.expires} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId"
 			WHERE s."sessionToken" = $1::text`),
 
-		listSessionsByUserID: list(`SELECT {session} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId" WHERE s."userId" = $1::{id}`),
+		listSessionsByUserID: list("s", `SELECT {session} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId" WHERE s."userId" = $1::{id}`),
 
 		updateSession: write(`UPDATE {sessions} AS s SET {set} WHERE s."sessionToken" = $1::text RETURNING {session}`),
 
@@ -252,13 +270,13 @@ func statementsFor(shape *shape) *statements {
 		createAuthenticator: write(`INSERT INTO {authenticators} AS c (` + into(newAuthenticator) + `, {owner of c})
 			VALUES (` + values(newAuthenticator, 1) + `, ` + owner(newAuthenticator) + `) ON CONFLICT DO NOTHING RETURNING {authenticator}`),
 
-		getAuthenticator: read(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."credentialID" = $1::text`),
+		getAuthenticator: lookup(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."credentialID" = $1::text`),
 
 		getOwnAuthenticator: read(`SELECT c."credentialID" FROM {authenticators} AS c WHERE c."userId" = $1::{id} AND c."credentialID" = $2::text`),
 
 		getAuthenticatorAt: read(`SELECT c."credentialID" FROM {authenticators} AS c WHERE c."credentialID" = $1::text AND c.counter = $2::bigint`),
 
-		listAuthenticatorsByUserID: list(`SELECT {authenticator} FROM {authenticators} AS c WHERE c."userId" = $1::{id}`),
+		listAuthenticatorsByUserID: list("c", `SELECT {authenticator} FROM {authenticators} AS c WHERE c."userId" = $1::{id}`),
 
 		updateAuthenticatorCounter: write(`UPDATE {authenticators} AS c SET {set c.counter} = $2::bigint{touch c} WHERE c."credentialID" = $1::text RETURNING {authenticator}`),
 
@@ -299,7 +317,7 @@ func statementsFor(shape *shape) *statements {
 
 		createUserWithPassword: write(strings.Replace(signUpPassword, "{insert}", insertUser(afterUser+count(newPassword)), 1) + ` SELECT {user} FROM u WHERE 1 / (SELECT count(*) FROM p) = 1`),
 
-		getPassword: read(`SELECT {password} FROM {passwords} AS p JOIN {users} AS u ON u.id = p."userId" WHERE p."userId" = $1::{id}`),
+		getPassword: lookup(`SELECT {password} FROM {passwords} AS p JOIN {users} AS u ON u.id = p."userId" WHERE p."userId" = $1::{id}`),
 
 		getPasswordAt: read(`SELECT p."userId" FROM {passwords} AS p WHERE p."userId" = $1::{id} AND p.hash = $2::text AND p.state = $3::text`),
 
@@ -338,8 +356,8 @@ func statementsFor(shape *shape) *statements {
 		all.deleteAllOfUser, all.deleteBareUser = shape.deletionInTurn()
 	}
 	if shape.absent["authenticators"] != nil {
-		all.createUserWithAccountAuthenticator, all.createAuthenticator, all.getAuthenticator = "", "", ""
-		all.listAuthenticatorsByUserID = ""
+		all.createUserWithAccountAuthenticator, all.createAuthenticator = "", ""
+		all.getAuthenticator, all.listAuthenticatorsByUserID = find{}, find{}
 	}
 	return all
 }

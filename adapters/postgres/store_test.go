@@ -194,7 +194,9 @@ func (w wiring) newStore(t testing.TB) (*postgres.Adapter, *pgxpool.Pool, string
 	t.Helper()
 	schema, pool := newSchema(t), w.pool(t)
 	if w.authJS {
-		makeAuthJSTables(t, inSchema(t, schema))
+		own := inSchema(t, schema)
+		makeAuthJSTables(t, own)
+		own.Close() // an idle connection tells the server late what it has scanned
 	}
 	a := newAdapter(t, pool, postgres.WithSchema(schema))
 	if w.driver != nil {

@@ -45,8 +45,7 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 // database writes: "007" is not user 7. [USER-02] [USER-08]
 func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error) {
 	return a.byID(ctx, "get user", id, func(db link, sql *statements, arg any) (*adapter.User, error) {
-		rows, err := db.query(ctx, sql.getUser, arg)
-		return first(rows, err, scanUser)
+		return get(ctx, db, sql.getUser, scanUser, arg)
 	})
 }
 
@@ -65,13 +64,13 @@ func (a *Adapter) byID(ctx context.Context, op, id string, f func(db link, sql *
 // GetUserByEmail implements [adapter.Users]. [USER-09] [USER-14]
 func (a *Adapter) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
 	return lookup(ctx, a, "get user by e-mail", scanUser,
-		func(sql *statements) string { return sql.getUserByEmail }, email)
+		func(sql *statements) find { return sql.getUserByEmail }, email)
 }
 
 // GetUserByAccount implements [adapter.Users]. [ACCT-01] [ACCT-05]
 func (a *Adapter) GetUserByAccount(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
 	return lookup(ctx, a, "get user by account", scanUser,
-		func(sql *statements) string { return sql.getUserByAccount }, key.Provider, key.ProviderAccountID)
+		func(sql *statements) find { return sql.getUserByAccount }, key.Provider, key.ProviderAccountID)
 }
 
 // UpdateUser implements [adapter.Users]. The statement does not write fields
@@ -97,7 +96,7 @@ func (a *Adapter) UpdateUser(ctx context.Context, update adapter.UserUpdate) (*a
 		if !ok || !storable(update.IfEmail) {
 			return adapter.ErrNotFound
 		}
-		set, change, read := assignments{args: []any{id}}, sql.updateUser, sql.getUser
+		set, change, read := assignments{args: []any{id}}, sql.updateUser, sql.getUser.sure
 		if update.IfEmail != "" {
 			set.args, change, read = append(set.args, update.IfEmail), sql.updateUserIf, sql.getUserIf
 		}
@@ -138,7 +137,7 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 			}
 			rows, err := db.query(ctx, sql.deleteUser, arg)
 			return first(rows, err, scanUser)
-		}, false, sql.getUser, arg)
+		}, false, sql.getUser.sure, arg)
 	})
 }
 
