@@ -1,15 +1,17 @@
 # The line before each target says what it does. The modules are those of go.work.
 # Programs of other projects are measured there. The module is in no build list, and races in their code are none of ours.
 FOREIGN := examples/stores
+WORKSPACE := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 # The modules outside go.work: those that need versions of other projects that no other module needs.
-MODULES := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work) $(FOREIGN) examples/sql
+OUTSIDE := $(FOREIGN) examples/sql
+MODULES := $(WORKSPACE) $(OUTSIDE)
 # The modules that take longest are tested first, so that at the end no long one runs alone.
 LONGEST := adapters/mongo adapters/postgres adapters/mysql adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
 # `make test` runs a fifth of the rounds of races over these; the matrix, or the tests of adapters/memory, run all of them.
 FEW_ROUNDS := adapters/mongo adapters/mysql adapters/postgres adapters/redis examples
 # With the race detector these modules take several times as long, so only `make race` runs them with it. For the adapters in QUICK_RACE,
 # `make test` runs the quick form over one wiring with it: all clauses, or those of some groups.
-SLOW_RACE := adapters/mongo adapters/mysql adapters/postgres adapters/redis adapters/sqlite adaptertest/bundled adaptertest/internal/mutants
+SLOW_RACE := adapters/mongo adapters/mysql adapters/postgres adapters/redis adapters/sqlite adaptertest adaptertest/bundled adaptertest/internal/mutants
 QUICK_RACE := adapters/redis adapters/sqlite adapters/mongo adapters/postgres
 # The race detector leaves out the code of SQLite, which is translated from C: it would take most of the time.
 export RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
@@ -54,12 +56,13 @@ check:
 check/%:
 	@cd $* && { GOWORK=off go test -short -timeout 10m ./... 2>&1 || echo "check: $* fails"; } | awk '!/no test files/; /^check: .* fails$$/ { failed = 1 } END { exit failed }'
 
-# Tests of stores mostly wait, so more modules are tested at once than the machine has processors. The tests of the repository read
+# `make lint` vets, so `go test` does not. Tests of stores mostly wait, so more modules are tested at once than the machine has processors. The
+# tests of the repository read
 # files that the cache of test results does not watch, so they run without the cache.
 test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test-race/,$(QUICK_RACE)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
-	@TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) .ci/module $* $(if $(filter $*,$(SLOW_RACE) $(FOREIGN)),,$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) $(if $(BENCH),-bench . -benchtime $(BENCH)) -timeout 45m ./...
+	@TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) .ci/module $* $(if $(filter $*,$(SLOW_RACE) $(FOREIGN)),,$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) $(if $(BENCH),-bench . -benchtime $(BENCH)) -vet=off -timeout 45m ./...
 
 # The wiring of each adapter in QUICK_RACE.
 WIRING_redis := standalone
@@ -175,12 +178,12 @@ screenshots: browser
 	@mkdir -p examples/demo/screenshots
 	cd examples/demo && go test -count=1 -run Looks . -screenshots screenshots
 
-## lint: formatting, vet, golangci-lint and tidy modules
+## lint: formatting, tidy modules and golangci-lint, whose govet is go vet
 lint:
 	@test -z "$$(gofmt -l $(MODULES))" || { gofmt -l $(MODULES); exit 1; }
-	@set -e; for m in $(MODULES); do \
-		echo "== $$m"; (cd $$m && GOWORK=off go vet ./... && GOWORK=off go mod tidy -diff && GOWORK=off go run $(LINT) run ./...); \
-	done
+	@printf '%s\n' $(MODULES) | xargs -P 4 -I{} sh -c 'GOWORK=off go -C {} mod tidy -diff || { echo "lint: go mod tidy changes {}"; exit 1; }'
+	go run $(LINT) run $(addprefix ./,$(addsuffix /...,$(WORKSPACE)))
+	@set -e; for m in $(OUTSIDE); do echo "== $$m"; (cd $$m && GOWORK=off go run $(LINT) run ./...); done
 
 ## demo: a small site that signs people in, on this machine
 demo:
