@@ -6,13 +6,13 @@ WORKSPACE := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 OUTSIDE := $(FOREIGN) examples/sql
 MODULES := $(WORKSPACE) $(OUTSIDE)
 # The modules that take longest are tested first, so that at the end no long one runs alone.
-LONGEST := adapters/mongo adapters/postgres adapters/mysql adapters/redis adaptertest adaptertest/internal/mutants adaptertest/bundled
+LONGEST := adaptertest/bundled adapters/mongo adaptertest/internal/mutants adapters/postgres adaptertest adapters/mysql adapters/redis
 # `make test` runs a fifth of the rounds of races over these; the matrix, or the tests of adapters/memory, run all of them.
 FEW_ROUNDS := adapters/mongo adapters/mysql adapters/postgres adapters/redis examples
 # With the race detector these modules take several times as long, so only `make race` runs them with it. For the adapters in QUICK_RACE,
 # `make test` runs the quick form over one wiring with it: all clauses, or those of some groups.
 SLOW_RACE := adapters/mongo adapters/mysql adapters/postgres adapters/redis adapters/sqlite adaptertest adaptertest/bundled adaptertest/internal/mutants
-QUICK_RACE := adapters/redis adapters/sqlite adapters/mongo adapters/postgres
+QUICK_RACE := adapters/redis adapters/sqlite adapters/postgres
 # The race detector leaves out the code of SQLite, which is translated from C: it would take most of the time.
 export RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -56,9 +56,8 @@ check:
 check/%:
 	@cd $* && { GOWORK=off go test -short -timeout 10m ./... 2>&1 || echo "check: $* fails"; } | awk '!/no test files/; /^check: .* fails$$/ { failed = 1 } END { exit failed }'
 
-# `make lint` vets, so `go test` does not. Tests of stores mostly wait, so more modules are tested at once than the machine has processors. The
-# tests of the repository read
-# files that the cache of test results does not watch, so they run without the cache.
+# Tests of stores mostly wait, so more modules are tested at once than the machine has processors. The tests of the repository read
+# files that the cache of test results does not watch, so they run without the cache. `make lint` vets, so `go test` does not.
 test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test-race/,$(QUICK_RACE)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
@@ -67,12 +66,9 @@ test/%:
 # The wiring of each adapter in QUICK_RACE.
 WIRING_redis := standalone
 WIRING_sqlite := modernc
-WIRING_mongo := replica_set
 WIRING_postgres := cache_statement
-# The groups with concurrent calls. On the stores that are slow with the detector there is time for them alone.
-CONCURRENT := CONC CTX EXP ISO LIFE SIGNUP
-GROUPS_mongo := $(CONCURRENT)
-GROUPS_postgres := $(CONCURRENT)
+# The groups with concurrent calls. On a store that is slow with the detector there is time for them alone.
+GROUPS_postgres := CONC CTX EXP ISO LIFE SIGNUP
 
 test-race/adapters/%:
 	@.ci/race $* $(WIRING_$*) $(GROUPS_$*)
