@@ -2,6 +2,8 @@ package mysql_test
 
 import (
 	"context"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -102,7 +104,11 @@ func TestConnectionKilledInEachStep(t *testing.T) {
 				t.Logf("%s has %d steps", name, step-1)
 				break
 			}
-			if u, err := a.GetUser(t.Context(), "nobody"); u != nil || err != nil {
+			u, err := a.GetUser(t.Context(), "nobody")
+			if errors.Is(err, driver.ErrBadConn) { // a call that got its reply may have returned before the end of the connection came
+				u, err = a.GetUser(t.Context(), "nobody")
+			}
+			if u != nil || err != nil {
 				t.Errorf("the call after %s was killed in step %d: %v", name, step, err)
 			}
 		}
