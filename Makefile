@@ -6,7 +6,7 @@ WORKSPACE := $(shell sed -n 's/^[[:space:]]*\.\///p' go.work)
 OUTSIDE := $(FOREIGN) examples/sql
 MODULES := $(WORKSPACE) $(OUTSIDE)
 # The modules that take longest are tested first, so that at the end no long one runs alone.
-LONGEST := adaptertest/bundled adapters/mongo adaptertest/internal/mutants adapters/postgres adaptertest adapters/mysql adapters/redis
+LONGEST := adaptertest/bundled adapters/mongo adaptertest/internal/mutants adapters/postgres adapters/sqlite adaptertest adapters/mysql auth adapters/redis
 # `make test` runs a fifth of the rounds of races over these; the matrix, or the tests of adapters/memory, run all of them.
 FEW_ROUNDS := adapters/mongo adapters/mysql adapters/postgres adapters/redis examples
 # With the race detector these modules take several times as long, so only `make race` runs them with it. For the adapters in QUICK_RACE,
