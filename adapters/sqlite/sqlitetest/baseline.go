@@ -3,6 +3,7 @@ package sqlitetest
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"sync"
 	"time"
@@ -71,7 +72,7 @@ const (
 	baselineAccount       = `provider, providerAccountId, userId, type, access_token, refresh_token, id_token, scope, token_type, session_state, expires_at, authorization_details`
 	baselineSession       = `sessionToken, userId, expires`
 	baselineToken         = `identifier, token, expires`
-	baselineAuthenticator = `credentialID, userId, providerAccountId, credentialPublicKey, counter, credentialBackedUp, credentialDeviceType, transports`
+	baselineAuthenticator = `credentialID, userId, providerAccountId, credentialPublicKey, counter, credentialBackedUp, credentialDeviceType, transports, name, created, lastUsed`
 )
 
 // millis reads an instant.
@@ -111,9 +112,27 @@ func tokenDest(v *adapter.VerificationToken) []any {
 	return []any{&v.Identifier, &v.Token, millis{&v.Expires}}
 }
 
+// orNull is millis for a column that may be null.
+type orNull struct{ t **time.Time }
+
+func (o orNull) Scan(v any) error {
+	if ms, ok := v.(int64); ok {
+		at := time.UnixMilli(ms).UTC()
+		*o.t = &at
+	}
+	return nil
+}
+
+func (o orNull) Value() (driver.Value, error) {
+	if *o.t == nil {
+		return nil, nil
+	}
+	return (*o.t).UnixMilli(), nil
+}
+
 func authenticatorDest(c *adapter.Authenticator) []any {
 	return []any{&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey, &c.Counter,
-		&c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports}
+		&c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports, &c.Name, orNull{&c.Created}, orNull{&c.LastUsed}}
 }
 
 func (f baseline) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, error) {
@@ -208,8 +227,9 @@ func (f baseline) UseVerificationToken(ctx context.Context, key adapter.Verifica
 
 func (f baseline) CreateAuthenticator(ctx context.Context, c adapter.Authenticator) (*adapter.Authenticator, error) {
 	r := new(adapter.Authenticator)
-	return r, f.one(ctx, `INSERT INTO "authenticator" (`+baselineAuthenticator+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING `+baselineAuthenticator,
-		[]any{c.CredentialID, c.UserID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp, c.CredentialDeviceType, c.Transports},
+	return r, f.one(ctx, `INSERT INTO "authenticator" (`+baselineAuthenticator+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING `+baselineAuthenticator,
+		[]any{c.CredentialID, c.UserID, c.ProviderAccountID, c.CredentialPublicKey, c.Counter, c.CredentialBackedUp, c.CredentialDeviceType, c.Transports,
+			c.Name, orNull{&c.Created}, orNull{&c.LastUsed}},
 		authenticatorDest(r)...)
 }
 
