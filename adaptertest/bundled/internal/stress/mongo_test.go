@@ -19,10 +19,7 @@ import (
 // work, also the first one and those at start-up, and beside collections of others.
 func TestMongoWithoutScans(t *testing.T) {
 	t.Setenv(stores.EnvMongo, "")
-	store, err := wiringstest.Servers(t, stores.Options{Fast: true}).Find(t.Context(), stores.KindMongo)
-	if err != nil {
-		wiringstest.LeaveOut(t, err)
-	}
+	store := wiringstest.Server(t, stores.Options{Fast: true}, stores.KindMongo)
 	client, err := mgo.Connect(options.Client().ApplyURI(store.URL))
 	if err != nil {
 		t.Fatal(err)

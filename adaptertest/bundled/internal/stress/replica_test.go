@@ -25,12 +25,10 @@ func TestReadReplicaBehindOneName(t *testing.T) {
 		t.Skip("LEFT OUT: the replica is tested with -groups, as make stress does")
 	}
 	t.Setenv(stores.EnvReplicated, "") // the test changes settings of the servers
-	store, err := wiringstest.Servers(t, stores.Options{}).Find(t.Context(), stores.KindReplicated)
-	if err != nil {
-		wiringstest.LeaveOut(t, err)
-	}
+	store := wiringstest.Server(t, stores.Options{}, stores.KindReplicated)
 	p := &replicated{t: t, primary: store.Members[0], replica: store.Members[1]}
 	p.run(p.primary, "CREATE DATABASE site", "CREATE USER site", "GRANT ALL ON site.* TO site")
+	var err error
 	if p.name, err = fault.NewProxy(p.primary.Addr); err != nil {
 		t.Fatal(err)
 	}

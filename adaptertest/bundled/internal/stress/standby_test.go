@@ -29,10 +29,7 @@ func TestStandbyTakesOver(t *testing.T) {
 		t.Skip("LEFT OUT: -short tests memory only")
 	}
 	t.Setenv(stores.EnvStandby, "") // the test may kill only servers that this run started
-	store, err := wiringstest.Servers(t, stores.Options{}).Find(t.Context(), stores.KindStandby)
-	if err != nil {
-		wiringstest.LeaveOut(t, err)
-	}
+	store := wiringstest.Server(t, stores.Options{}, stores.KindStandby)
 	pair := &pair{t: t, primary: store.Members[0], standby: store.Members[1]}
 	pair.synchronous()
 	pool, err := pgxpool.New(context.WithoutCancel(t.Context()), bothServers(store.URL, store.Addrs))

@@ -19,6 +19,16 @@ func Servers(t testing.TB, o stores.Options) *stores.Stores {
 	return servers
 }
 
+// Server returns a server that is removed at the end of the test. If it is missing, Server calls [LeaveOut].
+func Server(t testing.TB, o stores.Options, kind stores.Kind) *stores.Store {
+	t.Helper()
+	store, err := Servers(t, o).Find(t.Context(), kind)
+	if err != nil {
+		LeaveOut(t, err)
+	}
+	return store
+}
+
 // Open opens a wiring. If its server is missing, Open calls [LeaveOut].
 func Open(t testing.TB, w wirings.Wiring, servers *stores.Stores) *wirings.Opened {
 	t.Helper()
