@@ -12,8 +12,7 @@ import (
 // besideKeys are a column of each table of an authentication library, by its name without
 // case, underscores and plural.
 var besideKeys = map[string]string{"user": "email", "account": "provider", "session": "token",
-	"verificationtoken": "token",
-	"verification":      "identifier"}
+	"verificationtoken": "token", "verification": "identifier"}
 
 // beside refuses a database in which the adapter would begin with nobody, although it has
 // tables that look like those of another library: the table of this adapter's users does not
@@ -82,14 +81,14 @@ func (a *Adapter) beside(ctx context.Context, c *comparison, begins, foldsCase b
 
 // productOf says which product has made tables, and what serves them.
 func productOf(users string, user, session map[string]string) string {
-	switch has := session; {
-	case has["token"] != "" && (has["expiresat"] != "" || has["expires_at"] != ""):
+	switch {
+	case session["token"] != "" && (session["expiresat"] != "" || session["expires_at"] != ""):
 		return "They are better-auth's, which have other columns, and can't be served: copy their people into the tables that Schema returns"
-	case has["expires"] == "varchar":
+	case session["expires"] == "varchar":
 		return "They are TypeORM's, which stores instants as texts, and can't be served: convert them to the tables that Schema returns"
-	case has["updatedat"] != "" && user["updatedat"] != "" && users == "User":
+	case session["updatedat"] != "" && user["updatedat"] != "" && users == "User":
 		return "WithLayout(mysql.Prisma()) serves the tables of Prisma as they are"
-	case users == "User" && has["id"] != "" && has["expires"] == "timestamp":
+	case users == "User" && session["id"] != "" && session["expires"] == "timestamp":
 		return "They are Kysely's, whose key of tokens has no identifier, and can't be served: convert them to the tables that Schema returns"
 	}
 	return "WithLayout serves the tables of a site as they are"

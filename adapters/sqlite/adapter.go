@@ -40,7 +40,7 @@ type Adapter struct {
 
 	checked    *atomic.Bool           // the tables were compared with the schema, and nothing is lacking
 	shape      *atomic.Pointer[shape] // of the tables that were compared
-	file       *databaseFile          // of the database; nil until the first call
+	file       *databaseFile          // of the database, noted by the first call
 	turns      queue                  // of the writes on the pool
 	statements *sync.Map              // from a query of this package to its *statement
 }
