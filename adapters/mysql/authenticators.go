@@ -185,7 +185,7 @@ func (a *Adapter) DeleteAuthenticator(ctx context.Context, userID, credentialID 
 	var deleted *adapter.Authenticator
 	is, values := a.credential(credentialID)
 	err := a.write(ctx, op, func(o on) (err error) {
-		if _, err = one(ctx, o, lockUser, readNumber, userID); err != nil {
+		if err = o.lockUser(ctx, userID); err != nil {
 			return err
 		}
 		deleted, err = one(ctx, o, selectAuthenticator+is+" AND c.userId = ? FOR UPDATE", readAuthenticator,

@@ -106,7 +106,7 @@ func (a *Adapter) DeletePassword(ctx context.Context, userID string, keepOne boo
 	}
 	var deleted *adapter.Password
 	err := a.write(ctx, op, func(o on) (err error) {
-		if _, err = one(ctx, o, lockUser, readNumber, userID); err != nil {
+		if err = o.lockUser(ctx, userID); err != nil {
 			return err
 		}
 		if deleted, err = one(ctx, o, selectPassword+" FOR UPDATE", readPassword, userID); err != nil || deleted == nil {
@@ -123,8 +123,34 @@ func (a *Adapter) DeletePassword(ctx context.Context, userID string, keepOne boo
 	return deleted, nil
 }
 
-// lockUser makes the calls for one user take turns.
-const lockUser = "SELECT 1 FROM `user` u WHERE u.id = ? FOR UPDATE"
+// lockUser makes the calls for one user take turns. The nodes of a Galera cluster do not know
+// each other's locks: there the COMMIT of one of two transactions fails if both have changed
+// one row, so the user's name is changed and changed back.
+func (o on) lockUser(ctx context.Context, userID string) error {
+	name, err := one(ctx, o, "SELECT u.name FROM `user` u WHERE u.id = ? FOR UPDATE", readText, userID)
+	if err != nil || name == nil || !o.a.galera.Load() {
+		return err
+	}
+	other := sql.NullString{Valid: true}
+	if *name == other {
+		other.String = "-"
+	}
+	for _, value := range []sql.NullString{other, *name} {
+		var text any
+		if value.Valid {
+			text = value.String
+		}
+		if err := o.update(ctx, recordOf("user").set("name", text), "u.id = ?", userID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readText(rows *sql.Rows) (*sql.NullString, error) {
+	text := new(sql.NullString)
+	return text, rows.Scan(text)
+}
 
 // keepsOne returns an error if the user has no way to sign in: no authenticator, no account
 // and no password. A site may have no table of passwords or authenticators.

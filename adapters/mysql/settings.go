@@ -73,6 +73,7 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 			return err
 		})
 	s.galera = settings["wsrep_on"] == "ON"
+	a.galera.Store(s.galera)
 	return s, errors.Join(err, a.refuse(settings))
 }
 
