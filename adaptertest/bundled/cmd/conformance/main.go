@@ -53,7 +53,8 @@ func main() {
 	flag.Uint64Var(&s.seed, "seed", 0, "repeat the run that had this seed; 0 draws one")
 	flag.Float64Var(&s.rounds, "rounds", 1, "multiply the repetitions of races and histories; wirings after the first of an adapter have a tenth")
 	flag.BoolVar(&s.strict, "strict", false, "treat SHOULD as MUST")
-	flag.IntVar(&s.parallel, "parallel", 4, "how many wirings are tried at once")
+	// With more wirings than processors, servers wait so long for their turn that members of groups take each other for dead.
+	flag.IntVar(&s.parallel, "parallel", min(runtime.NumCPU(), 4), "how many wirings are tried at once")
 	flag.StringVar(&s.out, "out", ".cache/conformance", "folder that the results are written to; an empty text writes none")
 	flag.StringVar(&s.child, "child", "", "run one wiring and write its results as lines of JSON; used by the command itself")
 	flag.Parse()
