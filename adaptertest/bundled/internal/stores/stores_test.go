@@ -58,6 +58,7 @@ func TestKilled(t *testing.T) {
 	s := open(t)
 	for _, kind := range everyServer {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel() // mostly waits for servers that start
 			found := find(t, s, kind)
 			if !found.Ours() || found.Name == "" || len(found.Addrs) == 0 {
 				t.Fatalf("the store is described incompletely: %+v", found)

@@ -17,9 +17,10 @@ import (
 // one seed over one store of each wiring. The second run meets the records of the first. TestTwoRunsShareNoKeys of
 // adaptertest compares the keys of all clauses.
 func TestSuiteRunsTwiceOverOneStore(t *testing.T) {
-	servers := wiringstest.Servers(t, stores.Options{})
+	servers := wiringstest.Servers(t, stores.Options{Fast: true})
 	for _, w := range wirings.All() {
 		t.Run(strings.ReplaceAll(w.String(), ", ", "/"), func(t *testing.T) {
+			t.Parallel() // mostly waits for servers that start
 			o, err := w.Open(t.Context(), servers)
 			if errors.Is(err, stores.ErrUnavailable) {
 				t.Logf("LEFT OUT: %v", err) // the matrix of a machine that reaches a registry has it
