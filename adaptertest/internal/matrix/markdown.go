@@ -62,10 +62,11 @@ func (m *Matrix) leftOut() string {
 	return lines
 }
 
-// reasons lists the reasons of an outcome: for each one the wirings, and for each of these the clauses.
+// reasons lists the reasons of an outcome: for each one the clauses, behind the wirings that have the same ones.
 func (m *Matrix) reasons(o adaptertest.Outcome) string {
 	var order []string
-	of := map[string][]string{}
+	of := map[string][]string{}       // clauses by reason
+	wirings := map[[2]string]string{} // by reason and clauses
 	for _, c := range m.Tried() {
 		clauses := map[string][]string{}
 		for _, r := range c.Report.With(o) {
@@ -84,14 +85,20 @@ func (m *Matrix) reasons(o adaptertest.Outcome) string {
 			clauses[why] = append(clauses[why], id)
 		}
 		for why, ids := range clauses {
-			of[why] = append(of[why], c.Name()+": "+strings.Join(ids, ", "))
+			which := [2]string{why, strings.Join(ids, ", ")}
+			if wirings[which] == "" {
+				of[why] = append(of[why], which[1])
+				wirings[which] = c.Name()
+			} else {
+				wirings[which] += "; " + c.Name()
+			}
 		}
 	}
 	lines := ""
 	for _, why := range order {
 		lines += fmt.Sprintf("- %s\n", cell(shorten(why, 300)))
-		for _, wiring := range of[why] {
-			lines += fmt.Sprintf("  - %s\n", cell(wiring))
+		for _, ids := range of[why] {
+			lines += fmt.Sprintf("  - %s: %s\n", cell(wirings[[2]string{why, ids}]), ids)
 		}
 	}
 	return lines

@@ -119,7 +119,7 @@ func try(ctx context.Context, s settings, servers *stores.Stores, w wirings.Wiri
 	env, err := servers.Environment(ctx, w.Needs...)
 	switch {
 	case errors.Is(err, stores.ErrUnavailable) || errors.Is(err, stores.ErrNoEngine) || err != nil && os.Getenv(stores.EnvSkip) == "1":
-		column.LeftOut = err.Error()
+		column.LeftOut = strings.TrimSuffix(strings.TrimPrefix(err.Error(), "stores: "), ": "+stores.ErrUnavailable.Error())
 		return column
 	case err != nil:
 		column.Broken = err.Error()
