@@ -122,7 +122,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		InternalNames: []string{"users", "accounts", "sessions", "verification_tokens", "authenticators", "passwords", "_id_", "email_unique",
 			"sessionToken_1", "provider_1_providerAccountId_1"},
 		// After a lost connection the driver waits until it has asked the server again, at most twice a second.
-		Parallel:      16,
+		Parallel:      8,
 		Declarations:  adaptertest.Declarations{AssignsIDs: true, NoPooler: "the driver of MongoDB speaks to the servers themselves"},
 		ClauseTimeout: 3 * time.Minute, // a cancelled call closes a connection, and the machine may be busy
 	}
