@@ -21,7 +21,7 @@ SKIP_postgres := ^TestConformance$$/^authjs_tables$$/$(CALLS)
 SKIP_redis := ^TestConformance$$/^cluster$$/$(RECORDS)
 SKIP_sqlite := ^TestConformance(OfSites)?$$/^(ncruces|Prisma,.*|Drizzle,.*)$$/$(CALLS)
 # With the race detector these modules take several times as long, so only `make race` runs them with it. For the adapters in QUICK_RACE,
-# `make test` runs the quick form over one wiring with it: all clauses, or those of some groups.
+# `make test` runs the groups with concurrent calls over one wiring with it, in the quick form.
 SLOW_RACE := adapters/mongo adapters/mysql adapters/postgres adapters/redis adapters/sqlite adaptertest adaptertest/bundled adaptertest/internal/mutants
 QUICK_RACE := adapters/redis adapters/sqlite adapters/postgres
 # The race detector leaves out the code of SQLite, which is translated from C: it would take most of the time.
@@ -78,11 +78,10 @@ test/%:
 WIRING_redis := standalone
 WIRING_sqlite := modernc
 WIRING_postgres := cache_statement
-# The groups with concurrent calls. On a store that is slow with the detector there is time for them alone.
-GROUPS_postgres := CONC CTX EXP ISO LIFE SIGNUP
+CONCURRENT := CONC CTX EXP ISO LIFE SIGNUP
 
 test-race/adapters/%:
-	@.ci/race $* $(WIRING_$*) $(GROUPS_$*)
+	@.ci/race $* $(WIRING_$*) $(CONCURRENT)
 
 ## race: the modules that `make test` runs only in part with the race detector, all with it and with few rounds
 race: images

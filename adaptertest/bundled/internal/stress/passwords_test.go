@@ -94,9 +94,6 @@ func (v *visitor) is(address string) bool {
 // TestPasswordFlows drives each flow about passwords through the handler, over the
 // real store of each adapter.
 func TestPasswordFlows(t *testing.T) {
-	oneOfEach := []string{
-		"memory, one process", "sqlite, modernc", "postgres, cached statements", "mysql, MariaDB", "redis, one server", "mongo, standalone",
-	}
 	inWirings(t, oneOfEach, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		a := o.Harness.New(t)
 		kept, ok := adapter.Capability[adapter.Passwords](a)

@@ -13,24 +13,30 @@ import (
 var (
 	tokens = flag.Int("tokens", 320, "how many tokens are tested in each wiring")
 	rounds = flag.Int("rounds", 1, "how often each server is killed")
-	groups = flag.Bool("groups", false, "test Galera too, whose nodes take a while to start")
+	groups = flag.Bool("groups", false, "test more than one wiring of each store, and groups of servers that take a while to start")
 )
 
 // galera are the wirings that are stressed with -groups.
 var galera = []string{"mysql, Galera of three"}
 
-// stressed are the wirings that the tests run over. Each keeps the tested promises in another way.
-var stressed = []string{
-	"memory, one process", "sqlite, modernc", "postgres, cached statements", "postgres, PgBouncer, transaction mode",
-	"mysql, MariaDB", "mysql, MySQL 9",
-	"redis, one server", "redis, cluster of three", "mongo, standalone", "mongo, replica set of three",
-}
+// oneOfEach are the wirings that the tests run over, and further those that they also run over with -groups. Each keeps the
+// tested promises in another way.
+var (
+	oneOfEach = []string{
+		"memory, one process", "sqlite, modernc", "postgres, cached statements", "mysql, MariaDB", "redis, one server", "mongo, standalone",
+	}
+	further = []string{"postgres, PgBouncer, transaction mode", "mysql, MySQL 9", "redis, cluster of three", "mongo, replica set of three"}
+)
 
 // each runs the test over every stressed wiring. If the server of a wiring is not available on this machine, the test is
 // skipped with a message; with CI=true it fails.
 func each(t *testing.T, servers *stores.Stores, test func(t *testing.T, w wirings.Wiring, o *wirings.Opened)) {
 	t.Helper()
-	inWirings(t, stressed, servers, test)
+	names := oneOfEach
+	if *groups {
+		names = slices.Concat(oneOfEach, further)
+	}
+	inWirings(t, names, servers, test)
 }
 
 // onGalera runs the test over galera, as each does.
@@ -51,7 +57,7 @@ func inWirings(t *testing.T, names []string, servers *stores.Stores, test func(t
 			continue
 		}
 		t.Run(w.String(), func(t *testing.T) {
-			if testing.Short() && w.String() != stressed[0] {
+			if testing.Short() && w.String() != oneOfEach[0] {
 				t.Skip("LEFT OUT: -short tests memory only")
 			}
 			test(t, w, wiringstest.Open(t, w, servers))
