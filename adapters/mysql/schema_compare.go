@@ -80,7 +80,7 @@ func (a *Adapter) compare(ctx context.Context) (*comparison, error) {
 	if a.layout != nil {
 		return a.compareSite(ctx, s, found)
 	}
-	c := &comparison{galera: s.galera}
+	c := &comparison{galera: a.galera.Load()}
 	for _, t := range tables {
 		name := a.prefix + t.name
 		f, ok := found[name]

@@ -16,7 +16,6 @@ type server struct {
 	database  string
 	collation string // of keys: byte for byte, without padding
 	foldsCase bool   // names of tables that differ in case are one
-	galera    bool   // a node of a Galera cluster
 }
 
 // collations are the collations that compare texts byte for byte and do not pad them.
@@ -72,8 +71,7 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 			settings[name] = value
 			return err
 		})
-	s.galera = settings["wsrep_on"] == "ON"
-	a.galera.Store(s.galera)
+	a.galera.Store(settings["wsrep_on"] == "ON")
 	return s, errors.Join(err, a.refuse(settings))
 }
 
