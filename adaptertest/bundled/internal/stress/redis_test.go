@@ -26,8 +26,7 @@ import (
 func ownRedis(t *testing.T, kind stores.Kind, variable string) *stores.Store {
 	t.Helper()
 	t.Setenv(variable, "")
-	store := wiringstest.Server(t, stores.Options{Fast: true}, kind)
-	return store
+	return wiringstest.Server(t, stores.Options{Fast: true}, kind)
 }
 
 // redisClient opens a client that is closed at the end of the test.
