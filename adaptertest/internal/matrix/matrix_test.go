@@ -116,6 +116,10 @@ func TestRenderings(t *testing.T) {
 				t.Errorf("%s: %q is missing", name, want)
 			}
 		}
+		// Two wirings have the same reason for the same clauses.
+		if name == "markdown" && strings.Count(text, "  - memory, one process; sqlite, modernc: ") != 1 {
+			t.Errorf("the wirings with the same clauses don't share a line:\n%s", text)
+		}
 	}
 }
 
