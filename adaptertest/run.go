@@ -77,7 +77,7 @@ func (r *run) test(t *testing.T) *Report {
 		t.Fatal(err)
 	}
 	r.line = progress.Start(os.Stderr, len(r.checks), testing.Verbose())
-	if r.parallel() > 1 && !namesSubtests(t.Name()+"/GROUP") {
+	if r.parallel() > 1 && !namesClauses(t.Name()) {
 		r.kit.Hurried = true
 		r.testTogether(t)
 	} else {
@@ -310,7 +310,10 @@ func (r *run) checkTogether(ctx context.Context, checks []kit.Check, check func(
 	checkAll(ctx, races, min(racesTogether, r.parallel()), check)
 }
 
-// namesSubtests reports whether go test was told which subtests of the test to run, or to skip. Those of a group are clauses.
+// namesClauses reports whether go test was told which clauses to run, or to skip, and not only which groups.
+func namesClauses(test string) bool { return namesSubtests(test + "/group") }
+
+// namesSubtests reports whether go test was told which subtests of the test to run, or to skip.
 func namesSubtests(test string) bool {
 	return slices.ContainsFunc([]string{"test.run", "test.skip"}, func(name string) bool {
 		f := flag.Lookup(name)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -593,6 +594,32 @@ func TestDeadlockIsAnsweredByRetry(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "retry: the store ended a transaction (40P01)") || strings.Contains(text.String(), "CLAUSES") {
 		t.Error(text.String())
+	}
+}
+
+// TestNamesClauses: clauses that go test names run one after the other, and groups do not.
+func TestNamesClauses(t *testing.T) {
+	run, skip := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String()
+	t.Cleanup(func() {
+		if err := errors.Join(flag.Set("test.run", run), flag.Set("test.skip", skip)); err != nil {
+			t.Error(err)
+		}
+	})
+	for pattern, want := range map[string]bool{
+		"":                                    false,
+		"^TestConformance$":                   false,
+		"^TestConformance$/^one$":             false,
+		"^TestConformance$/^one$/^(CONC|A)$":  false,
+		"^TestConformance$/^one$/CONC/CONC-1": true,
+	} {
+		for name, other := range map[string]string{"test.run": "test.skip", "test.skip": "test.run"} {
+			if err := errors.Join(flag.Set(name, pattern), flag.Set(other, "")); err != nil {
+				t.Fatal(err)
+			}
+			if got := namesClauses("TestConformance/one"); got != want {
+				t.Errorf("-%s %s: got %v, want %v", name, pattern, got, want)
+			}
+		}
 	}
 }
 
