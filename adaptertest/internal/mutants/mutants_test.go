@@ -80,12 +80,13 @@ func TestOneMutant(t *testing.T) {
 	test(t)
 }
 
-// TestBasesConform runs a fifth of the rounds. The tests of adapters/memory and the matrix run all of them over similar stores.
+var rounds = flag.Float64("rounds", 0.2, "the share of the rounds that TestBasesConform runs; make protocol runs all")
+
 func TestBasesConform(t *testing.T) {
 	for _, h := range Bases() {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
-			report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Strict: true, Rounds: 0.2})
+			report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Strict: true, Rounds: *rounds})
 			if err != nil {
 				t.Fatal(err)
 			}
