@@ -77,7 +77,7 @@ func (r *run) test(t *testing.T) *Report {
 		t.Fatal(err)
 	}
 	r.line = progress.Start(os.Stderr, len(r.checks), testing.Verbose())
-	if r.parallel() > 1 && !namesClauses(t.Name()) {
+	if r.parallel() > 1 && !namesSubtests(t.Name()+"/group") { // clauses that go test names run one after the other
 		r.kit.Hurried = true
 		r.testTogether(t)
 	} else {
@@ -309,9 +309,6 @@ func (r *run) checkTogether(ctx context.Context, checks []kit.Check, check func(
 	checkAll(ctx, together, r.parallel(), check)
 	checkAll(ctx, races, min(racesTogether, r.parallel()), check)
 }
-
-// namesClauses reports whether go test was told which clauses to run, or to skip, and not only which groups.
-func namesClauses(test string) bool { return namesSubtests(test + "/group") }
 
 // namesSubtests reports whether go test was told which subtests of the test to run, or to skip.
 func namesSubtests(test string) bool {

@@ -597,8 +597,8 @@ func TestDeadlockIsAnsweredByRetry(t *testing.T) {
 	}
 }
 
-// TestNamesClauses: clauses that go test names run one after the other, and groups do not.
-func TestNamesClauses(t *testing.T) {
+// TestNamesSubtests: clauses that go test names run one after the other, and groups do not.
+func TestNamesSubtests(t *testing.T) {
 	run, skip := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String()
 	t.Cleanup(func() {
 		if err := errors.Join(flag.Set("test.run", run), flag.Set("test.skip", skip)); err != nil {
@@ -616,7 +616,7 @@ func TestNamesClauses(t *testing.T) {
 			if err := errors.Join(flag.Set(name, pattern), flag.Set(other, "")); err != nil {
 				t.Fatal(err)
 			}
-			if got := namesClauses("TestConformance/one"); got != want {
+			if got := namesSubtests("TestConformance/one/group"); got != want {
 				t.Errorf("-%s %s: got %v, want %v", name, pattern, got, want)
 			}
 		}
