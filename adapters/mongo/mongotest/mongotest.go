@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,10 +35,17 @@ type Settings struct {
 	Prisma, AsTheyAre bool
 }
 
-// Env is a server. Every adapter that the harness opens has its own database there.
+// Env is a server with two stores, each a database of its own.
 type Env struct {
 	Settings
 	admin, users *mgo.Client
+	stores       [2]store
+}
+
+// store is a database whose collections and indexes are made when an adapter is first opened there.
+type store struct {
+	database string
+	prepare  func() error
 }
 
 // Open returns the environment for the servers.
@@ -47,6 +55,10 @@ func Open(s Settings) (*Env, error) {
 	if e.admin, err = connect(s.URL); err == nil && s.Users != "" {
 		e.users, err = connect(s.Users)
 	}
+	for i := range e.stores {
+		name := newName()
+		e.stores[i] = store{name, sync.OnceValue(func() error { return e.prepare(context.Background(), name, "") })}
+	}
 	return e, err
 }
 
@@ -54,9 +66,13 @@ func connect(url string) (*mgo.Client, error) {
 	return mgo.Connect(options.Client().ApplyURI(url).SetWriteConcern(writeconcern.Majority()))
 }
 
-// Close closes the clients of the environment.
+// Close drops the two stores and closes the clients of the environment.
 func (e *Env) Close(ctx context.Context) error {
-	err := e.admin.Disconnect(ctx)
+	var err error
+	for _, s := range e.stores {
+		err = errors.Join(err, drop(ctx, e.admin, s.database))
+	}
+	err = errors.Join(err, e.admin.Disconnect(ctx))
 	if e.users != nil {
 		err = errors.Join(err, e.users.Disconnect(ctx))
 	}
@@ -81,11 +97,14 @@ const (
 
 // Harness returns the harness over the server.
 func (e *Env) Harness() adaptertest.Harness {
+	var opened atomic.Int64
 	another := func(t testing.TB, a adapter.Adapter) adapter.Adapter {
 		return e.Handle(t, a.(*Handle).Database, plenty)
 	}
 	h := adaptertest.Harness{
-		New:    func(t testing.TB) adapter.Adapter { return e.fresh(t, plenty) },
+		New: func(t testing.TB) adapter.Adapter { // consecutive adapters are on different stores
+			return e.inStore(t, opened.Add(1)%2, plenty)
+		},
 		Second: another,
 		Reopen: func(t testing.TB, a adapter.Adapter) adapter.Adapter {
 			b := another(t, a)
@@ -115,8 +134,8 @@ func (e *Env) Harness() adaptertest.Harness {
 			n, err := collection.CountDocuments(ctx, filter)
 			return n > 0, err
 		},
-		Single:      func(t testing.TB) adapter.Adapter { return e.fresh(t, 1) },
-		Limited:     func(t testing.TB) adapter.Adapter { return e.fresh(t, few) },
+		Single:      func(t testing.TB) adapter.Adapter { return e.inStore(t, 0, 1) },
+		Limited:     func(t testing.TB) adapter.Adapter { return e.inStore(t, 0, few) },
 		CheckHandle: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).Client.Ping(ctx, nil) },
 		NewID:       func() string { return bson.NewObjectID().Hex() },
 		InternalNames: []string{"users", "accounts", "sessions", "verification_tokens", "authenticators", "passwords", "_id_", "email_unique",
@@ -133,33 +152,39 @@ func (e *Env) Harness() adaptertest.Harness {
 	return h
 }
 
-// fresh opens an adapter on a new database, which is dropped at the end of the
-// test.
-func (e *Env) fresh(t testing.TB, conns uint64) *Handle {
+// inStore opens an adapter on one of the two stores.
+func (e *Env) inStore(t testing.TB, i int64, conns uint64) *Handle {
 	t.Helper()
-	name := newDatabase(t, e.admin)
-	if err := e.prepare(t.Context(), name, ""); err != nil {
+	if err := e.stores[i].prepare(); err != nil {
 		t.Fatal(err)
 	}
-	return e.Handle(t, name, conns)
+	return e.Handle(t, e.stores[i].database, conns)
 }
+
+func newName() string { return "gatehouse_" + strings.ToLower(rand.Text()) }
 
 // newDatabase names a database that is dropped at the end of the test.
 func newDatabase(t testing.TB, client *mgo.Client) string {
-	name := "gatehouse_" + strings.ToLower(rand.Text())
+	name := newName()
 	t.Cleanup(func() {
-		var err error
-		for range 3 { // connections may be older than a restart of the server
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-			err = client.Database(name).Drop(ctx)
-			cancel()
-			if err == nil {
-				return
-			}
+		if err := drop(context.WithoutCancel(t.Context()), client, name); err != nil {
+			t.Error(err)
 		}
-		t.Errorf("drop %s: %v", name, err)
 	})
 	return name
+}
+
+// drop drops a database. Connections may be older than a restart of the server.
+func drop(ctx context.Context, client *mgo.Client, name string) (err error) {
+	for range 3 {
+		soon, cancel := context.WithTimeout(ctx, time.Minute)
+		err = client.Database(name).Drop(soon)
+		cancel()
+		if err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("drop %s: %w", name, err)
 }
 
 // prepare makes the indexes, and the collections of the site if there is one.

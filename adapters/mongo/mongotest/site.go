@@ -127,8 +127,11 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 // validated opens an adapter over collections to which refuse gives a validator that
 // accepts no document. The error of the server describes the document.
 func (e *Env) validated(t testing.TB) (adapter.Adapter, func()) {
-	h := e.fresh(t, plenty)
-	db := e.admin.Database(h.Database)
+	name := newDatabase(t, e.admin)
+	if err := e.prepare(t.Context(), name, ""); err != nil {
+		t.Fatal(err)
+	}
+	h, db := e.Handle(t, name, plenty), e.admin.Database(name)
 	return h, func() {
 		names, err := db.ListCollectionNames(t.Context(), bson.D{})
 		if err != nil {
