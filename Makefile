@@ -24,8 +24,8 @@ SKIP_sqlite := ^TestConformance(OfSites)?$$/^(ncruces|Prisma,.*|Drizzle,.*)$$/$(
 # `make test` runs the groups with concurrent calls over one wiring with it, in the quick form.
 SLOW_RACE := adapters/mongo adapters/mysql adapters/postgres adapters/redis adapters/sqlite adaptertest adaptertest/bundled adaptertest/internal/mutants
 QUICK_RACE := adapters/redis adapters/sqlite adapters/postgres
-# The race detector leaves out the code of SQLite, which is translated from C: it would take most of the time.
-export RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
+# The race detector leaves out the code of SQLite, which is translated from C, and hashing: they would take most of the time.
+export RACE := -race $(addsuffix =-race=false,$(addprefix -gcflags=,modernc.org/sqlite/lib modernc.org/libc/... golang.org/x/crypto/...))
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
