@@ -32,7 +32,7 @@ type Adapter struct {
 	names   names
 	schema  *schema
 	ready   *atomic.Pointer[statements] // holds nil until the tables were compared with the schema
-	served  *atomic.Bool                // the tables were complete once
+	served  *atomic.Pointer[statements] // the last ones that fitted the tables; nil until these were complete once
 	broken  *atomic.Int64               // the last time that a connection of the pool broke, in nanoseconds since 1970
 	demoted *demotion
 	conn    *pgx.Conn     // nil on a pool
@@ -94,7 +94,7 @@ func newAdapter(opts []Option) (*Adapter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), served: new(atomic.Bool), broken: new(atomic.Int64), demoted: new(demotion)}, nil
+	return &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), served: new(atomic.Pointer[statements]), broken: new(atomic.Int64), demoted: new(demotion)}, nil
 }
 
 // On returns an adapter with the same options on another handle, such as a

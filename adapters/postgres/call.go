@@ -94,7 +94,7 @@ func (a *Adapter) statements(ctx context.Context, db link) (*statements, error) 
 		return a.fitting(db, s), nil
 	}
 	compared, err := a.compare(ctx, db)
-	usable := a.served.Load() && len(compared.refused) == 0 && compared.shape != nil
+	usable := a.served.Load() != nil && len(compared.refused) == 0 && compared.shape != nil
 	if err == nil && !usable { // what somebody changes meanwhile may be repaired by the next EnsureSchema
 		err = compared.err()
 	}
@@ -108,7 +108,7 @@ func (a *Adapter) statements(ctx context.Context, db link) (*statements, error) 
 func (a *Adapter) serve(compared comparison) *statements {
 	s := newStatements(compared.shape)
 	a.ready.Store(s)
-	a.served.Store(true)
+	a.served.Store(s)
 	return s
 }
 

@@ -196,6 +196,17 @@ func TestPasswordsOfSites(t *testing.T) {
 			if left := must(open().SchemaChanges(ctx))(t); len(left) != 0 {
 				t.Errorf("left to do: %q", left)
 			}
+			user := must(a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}))(t)
+			must(a.GetUser(ctx, user.ID))(t)
+			requires := a.RequiresEmail()
+			execSQL(t, pool, `ALTER TABLE `+schema+`."`+s.layout.Users+`" ALTER email TYPE varchar`) // what was prepared fails
+			execSQL(t, pool, `ALTER TABLE `+schema+`."`+s.layout.Sessions+`" RENAME TO elsewhere`)
+			if _, err := a.GetUser(ctx, user.ID); err == nil {
+				t.Error("a table is gone: got no error")
+			}
+			if missing := adapter.Missing(a); len(missing) > 0 || a.RequiresEmail() != requires {
+				t.Errorf("after a call that could not compare the tables the adapter lacks %v", missing)
+			}
 		})
 	}
 }

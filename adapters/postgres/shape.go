@@ -348,7 +348,7 @@ func (st *storage) found(has foundColumn) {
 // as those of Prisma do. Before the tables were compared, it reports what the layout
 // says: call EnsureSchema or CheckSchema first.
 func (a *Adapter) RequiresEmail() bool {
-	if sql := a.ready.Load(); sql != nil {
+	if sql := a.served.Load(); sql != nil {
 		return sql.columns["u.email"].required
 	}
 	return a.names.layout.EmailRequired
@@ -367,7 +367,7 @@ var needing = []struct {
 // of passwords. With a layout of others it lists those of [adapter.Passwords] until
 // CheckSchema or EnsureSchema has found the table: call one of them before auth.New.
 func (a *Adapter) Missing() (methods []string) {
-	sql := a.ready.Load()
+	sql := a.served.Load()
 	for _, need := range needing {
 		unknown := sql == nil && a.names.foreign && need.table == "passwords"
 		if unknown || sql != nil && sql.absent[need.table] != nil {
