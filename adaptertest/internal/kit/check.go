@@ -15,7 +15,7 @@ type Check struct {
 	Races bool
 	// Measures says that the check compares times, so that an adapter that breaks the clause may pass by luck.
 	Measures bool
-	// Alone says that the check measures time, judges the whole run or process, or
+	// Alone says that the check measures time, judges the whole run, process or store, or
 	// needs stores that New opens one after the other.
 	Alone bool
 	Test  func(c *Context)

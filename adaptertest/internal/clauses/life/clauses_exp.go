@@ -136,7 +136,7 @@ var expClauses = []kit.Check{
 		}
 		kit.Intact(c, residents)
 	}},
-	{ID: "EXP-06", Words: "clean-up-removes-all-that-expired", Needs: []kit.Ability{kit.AbilitySweep}, Test: cleanUpRemovesAll},
+	{ID: "EXP-06", Words: "clean-up-removes-all-that-expired", Alone: true, Needs: []kit.Ability{kit.AbilitySweep}, Test: cleanUpRemovesAll},
 	{ID: "EXP-07", Words: "extension-survives-clean-up-and-reads", Races: true, Requires: []string{"CreateUser", "CreateSession", "UpdateSession", "GetSessionAndUser"}, Test: extensionSurvives},
 	{ID: "EXP-08", Words: "clean-up-counts-what-it-removed", Alone: true, Needs: []kit.Ability{kit.AbilitySweep}, Test: cleanUpCounts},
 	{ID: "EXP-09", Words: "clean-up-goes-by-the-instant-given", Alone: true, Needs: []kit.Ability{kit.AbilitySweep}, Requires: []string{"CreateUser", "CreateSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
