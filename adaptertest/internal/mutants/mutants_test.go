@@ -41,9 +41,10 @@ func TestMutantsAreCaught(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v, err := Judge(t.Context(), m, false, Everything)
-			// On a busy machine a run may not notice a race, and a random search may not meet a fault
-			// that needs many rounds; -races prints how often.
-			for again := 0; again < 4 && (m.Races || m.Rounds > 0) && err == nil && len(v.Missed) > 0; again++ {
+			// On a busy machine a run may not notice a race, a random search may not meet a fault
+			// that needs many rounds, and VOL-04 may measure what others do; -races prints how often.
+			byLuck := m.Races || m.Rounds > 0 || slices.Contains(m.Fails, "VOL-04")
+			for again := 0; again < 4 && byLuck && err == nil && len(v.Missed) > 0; again++ {
 				v, err = Judge(t.Context(), m, false, Everything)
 			}
 			if err != nil {
