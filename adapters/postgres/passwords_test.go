@@ -205,7 +205,7 @@ func TestPasswordsOfSites(t *testing.T) {
 				t.Error("a table is gone: got no error")
 			}
 			if missing := adapter.Missing(a); len(missing) > 0 || a.RequiresEmail() != requires {
-				t.Errorf("after a call that could not compare the tables the adapter lacks %v", missing)
+				t.Errorf("after a call that could not compare the tables the adapter lacks %v, RequiresEmail: %v", missing, a.RequiresEmail())
 			}
 		})
 	}
