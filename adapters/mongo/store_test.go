@@ -2,14 +2,11 @@ package mongo_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -64,7 +61,11 @@ func (s server) url(t testing.TB) string {
 func (s server) env(t testing.TB) *mongotest.Env {
 	t.Helper()
 	env := must(mongotest.Open(mongotest.Settings{URL: s.url(t), Users: withUsers.url(t)}))(t)
-	t.Cleanup(func() { _ = env.Close(context.Background()) })
+	t.Cleanup(func() {
+		if err := env.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 	return env
 }
 
@@ -115,16 +116,7 @@ func (s server) connect(t testing.TB, change ...func(*options.ClientOptions)) *m
 // newDatabase names a database that is dropped at the end of the test.
 func (s server) newDatabase(t testing.TB) string {
 	t.Helper()
-	name := "gatehouse_" + strings.ToLower(rand.Text())
-	client := s.connect(t)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-		defer cancel()
-		if err := client.Database(name).Drop(ctx); err != nil {
-			t.Errorf("drop %s: %v", name, err)
-		}
-	})
-	return name
+	return mongotest.NewDatabase(t, s.connect(t))
 }
 
 // newStore returns an adapter on its own database, with the indexes.

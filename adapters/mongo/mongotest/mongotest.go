@@ -163,8 +163,8 @@ func (e *Env) inStore(t testing.TB, i int64, conns uint64) *Handle {
 
 func newName() string { return "gatehouse_" + strings.ToLower(rand.Text()) }
 
-// newDatabase names a database that is dropped at the end of the test.
-func newDatabase(t testing.TB, client *mgo.Client) string {
+// NewDatabase names a database that is dropped at the end of the test.
+func NewDatabase(t testing.TB, client *mgo.Client) string {
 	name := newName()
 	t.Cleanup(func() {
 		if err := drop(context.WithoutCancel(t.Context()), client, name); err != nil {

@@ -58,7 +58,7 @@ func (e *Env) foreign(t testing.TB) (all []adaptertest.Foreign) {
 		{"texts as instants", mongo.Collections{Users: "users", Accounts: "accounts", Sessions: "sessions"},
 			stored{objectID, objectID, func(at time.Time) any { return at.Format(time.RFC3339Nano) }}, nil},
 	} {
-		name := newDatabase(t, e.admin)
+		name := NewDatabase(t, e.admin)
 		db := e.admin.Database(name)
 		email, token := strings.ToLower(rand.Text())+"@example.com", rand.Text()
 		if p.names.Users == "User" {
@@ -127,7 +127,7 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 // validated opens an adapter over collections to which refuse gives a validator that
 // accepts no document. The error of the server describes the document.
 func (e *Env) validated(t testing.TB) (adapter.Adapter, func()) {
-	name := newDatabase(t, e.admin)
+	name := NewDatabase(t, e.admin)
 	if err := e.prepare(t.Context(), name, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func (e *Env) validated(t testing.TB) (adapter.Adapter, func()) {
 
 // reduced makes a role for each right, which has all others.
 func (e *Env) reduced(t testing.TB) (all []adaptertest.Reduced) {
-	database := newDatabase(t, e.users)
+	database := NewDatabase(t, e.users)
 	db := e.users.Database(database)
 	on := Settings{URL: e.Users, Prisma: e.Prisma, AsTheyAre: e.AsTheyAre}
 	admin := &Env{Settings: on, admin: e.users}
