@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
@@ -238,6 +239,9 @@ func (b *browser) hears(role, name, description string) heard {
 func (b *browser) isTold(field, text string) {
 	b.t.Helper()
 	h := b.hears("textbox", field, text)
+	for end := time.Now().Add(10 * time.Second); h.focused != "true" && time.Now().Before(end); { // the browser focuses after it has loaded
+		h = b.hears("textbox", field, text)
+	}
 	if h.focused != "true" || h.invalid != "true" {
 		b.t.Errorf("the field %q is %+v", field, h)
 	}
