@@ -18,7 +18,7 @@ var besideKinds = map[string]struct {
 	fields [][]string // of collections made for Auth.js
 	others []product  // of collections of others, which no names serve
 }{
-	"user":              {func(c *Collections) *string { return &c.Users }, [][]string{{"email", "emailverified"}}, []product{{payload, []string{"email", "hash", "salt"}}}},
+	"user":              {func(c *Collections) *string { return &c.Users }, [][]string{{"email", "emailverified"}}, []product{{payload, []string{"email", "hash", "salt"}}, {meteor, []string{"createdat", "services"}}, {parse, []string{"hashedpassword"}}}},
 	"account":           {func(c *Collections) *string { return &c.Accounts }, [][]string{{"provider", "provideraccountid"}}, []product{{nextAuth, []string{"compoundid", "providerid"}}, {betterAuth, []string{"providerid", "accountid"}}}},
 	"session":           {func(c *Collections) *string { return &c.Sessions }, [][]string{{"sessiontoken"}}, []product{{betterAuth, []string{"token", "expiresat"}}, {lucia, []string{"userid", "expiresat"}}, {lucia, []string{"userid", "activeexpires"}}}},
 	"verificationtoken": {func(c *Collections) *string { return &c.VerificationTokens }, [][]string{{"identifier", "token"}}, nil},
@@ -36,7 +36,9 @@ type product struct {
 const (
 	betterAuth = "better-auth"
 	lucia      = "Lucia"
+	meteor     = "Meteor"
 	nextAuth   = "NextAuth.js 3"
+	parse      = "Parse Server"
 	payload    = "Payload"
 )
 
@@ -175,6 +177,9 @@ func (s *site) lookAt(ctx context.Context, name string) (*other, error) {
 		return len(set) > 0 && !slices.ContainsFunc(set, func(f string) bool { return !fields[f] })
 	}
 	if slices.ContainsFunc(kind.fields, has) {
+		if fields["hashedpassword"] || fields["puser"] { // besides fields with the same names
+			o.product = parse
+		}
 		return o, nil
 	}
 	i := slices.IndexFunc(kind.others, func(p product) bool { return has(p.fields) })

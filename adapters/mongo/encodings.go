@@ -156,9 +156,10 @@ var right = map[form][]string{
 	aFlag:   {"bool", "missing", "null"},
 }
 
-// checkValues refuses values in another form, with the commands that convert them.
+// checkValues refuses values in another form, with the commands that convert them. Documents
+// of another product are refused without: its programs would not know them any more.
 func (s *site) checkValues(found values) error {
-	var problems []error
+	var foreign, problems []error
 	advice := ids{s: s}
 	for _, c := range s.all() {
 		for _, f := range s.storedFields()[c.Name()] {
@@ -171,12 +172,21 @@ func (s *site) checkValues(found values) error {
 				case slices.Contains(accepted, is):
 				case f.form == anID:
 					advice.note(c, f.field, is)
+				case is == "missing":
+					foreign = append(foreign, fmt.Errorf("documents have no %s.%s: they are another product's, which the adapter can't serve", c.Name(), f.field))
 				default:
 					problems = append(problems, fmt.Errorf("%s.%s is stored as %s, and the adapter reads and writes %s: %s",
 						c.Name(), f.field, is, f.form, f.convert(c.Name(), is)))
 				}
 			}
 		}
+	}
+	if advice.users && slices.Equal(found[s.users.Name()]["email"], []string{"missing"}) && !found.has(s.accounts) {
+		foreign = append(foreign, fmt.Errorf("nobody in %s has an email or an account, and their identifiers are no ObjectIDs: they are another product's, "+
+			"such as Meteor's, which the adapter can't serve", s.users.Name()))
+	}
+	if len(foreign) > 0 {
+		return errors.Join(foreign...)
 	}
 	return errors.Join(append(problems, advice.problem())...)
 }
@@ -217,8 +227,6 @@ func (f stored) convert(in, is string) string {
 		to = op("$toString", op("$toLong", value))
 	case (f.form == aText || f.form == aKey) && f.field != "_id" && is == "objectId":
 		to = op("$toString", value)
-	case is == "missing":
-		return "these documents are another product's, which the adapter can't serve"
 	default:
 		return "convert them"
 	}

@@ -185,6 +185,12 @@ func TestBeside(t *testing.T) {
 		"sessions": {"_id": "s", "user_id": "u", "expires_at": adaExpires},
 	}
 	payload := bson.M{"email": "ada@example.com", "salt": "s", "hash": "h", "createdAt": adaVerified, "updatedAt": adaVerified, "loginAttempts": int32(0)}
+	meteor := map[string]bson.M{"users": {"_id": "BTkJHGzz3Sx8YoJAd", "createdAt": adaVerified, "services": bson.M{"resume": bson.M{}},
+		"emails": bson.A{bson.M{"address": "ada@example.com", "verified": true}}}}
+	parse := map[string]bson.M{
+		"_User":    {"_id": "vd2S4Kz0Tq", "username": "ada", "email": "ada@example.com", "emailVerified": true, "_hashed_password": "$2b$10$", "_created_at": adaVerified},
+		"_Session": {"_id": "Xq1Y6g2WzB", "_session_token": "r:theirs", "_p_user": "_User$vd2S4Kz0Tq", "expiresAt": adaExpires},
+	}
 	atPrisma := func() map[string]bson.M {
 		d := ada()
 		d["authenticators"]["_id"] = "credential"
@@ -225,6 +231,10 @@ func TestBeside(t *testing.T) {
 		"Payload, another slug": {func(t *testing.T, db *mgo.Database) {
 			store(t, db, map[string]bson.M{"users": payload}, map[string]string{"users": "user"})
 		}, nil, []string{"collections of Payload", "user", "WithNewCollections"}},
+		"Meteor": {func(t *testing.T, db *mgo.Database) { store(t, db, meteor, nil) }, nil, []string{"users", "another product's", "Meteor"}},
+		"Meteor, a prefix": {func(t *testing.T, db *mgo.Database) { store(t, db, meteor, nil) }, []mongo.Option{mongo.WithPrefix("auth_")},
+			[]string{"collections of Meteor", "users", "WithNewCollections"}},
+		"Parse Server": {func(t *testing.T, db *mgo.Database) { store(t, db, parse, nil) }, nil, []string{"collections of Parse Server", "_User", "_Session", "WithNewCollections"}},
 		"other case": {func(t *testing.T, db *mgo.Database) {
 			store(t, db, ada(), map[string]string{"users": "Users", "accounts": "ACCOUNTS"})
 		}, nil, []string{`Users: "Users"`}},
@@ -270,6 +280,9 @@ func TestBeside(t *testing.T) {
 			}
 			if after := must(db.ListCollectionNames(ctx, bson.D{}))(t); len(c.names) > 0 && len(after) != len(before) {
 				t.Errorf("collections were made: %v, before %v", after, before)
+			}
+			if lookup != nil && strings.Contains(lookup.Error(), "another product's") && strings.Contains(lookup.Error(), "runCommand") {
+				t.Errorf("the error has commands that change what another product stores: %v", lookup)
 			}
 			if lookup != nil && strings.Contains(lookup.Error(), "serves them") { // that advice works
 				b := newAdapter(t, db, mongo.WithCollections(advised(t, lookup)))
