@@ -122,7 +122,7 @@ func (x Exchange) Do(ctx context.Context) (map[string]any, error) {
 	_, err := config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, &client), x.Code, options...)
 	failed, _ := errors.AsType[*url.Error](err)
 	switch {
-	case failed != nil && failed.Timeout():
+	case failed != nil && (failed.Timeout() || errors.Is(failed, context.DeadlineExceeded)):
 		return nil, outage(safe(err))
 	case answer.err != nil:
 		return nil, answer.err
