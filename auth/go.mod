@@ -9,13 +9,13 @@ require (
 	github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6
 	github.com/emersion/go-smtp v0.25.1
 	github.com/wneessen/go-mail v0.8.1
-	golang.org/x/net v0.56.0
+	golang.org/x/net v0.61.0
 	golang.org/x/oauth2 v0.37.0
-	golang.org/x/sync v0.22.0
-	golang.org/x/text v0.40.0
+	golang.org/x/sync v0.24.0
+	golang.org/x/text v0.43.0
 )
 
 require (
-	golang.org/x/crypto v0.54.0
-	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/crypto v0.58.0
+	golang.org/x/sys v0.49.0 // indirect
 )
