@@ -18,13 +18,25 @@ var besideKinds = map[string]struct {
 	fields [][]string // of collections made for Auth.js
 	others []product  // of collections of others, which no names serve
 }{
-	"user":              {func(c *Collections) *string { return &c.Users }, [][]string{{"email", "emailverified"}}, []product{{payload, []string{"email", "hash", "salt"}}, {meteor, []string{"createdat", "services"}}, {parse, []string{"hashedpassword"}}}},
-	"account":           {func(c *Collections) *string { return &c.Accounts }, [][]string{{"provider", "provideraccountid"}}, []product{{nextAuth, []string{"compoundid", "providerid"}}, {betterAuth, []string{"providerid", "accountid"}}}},
-	"session":           {func(c *Collections) *string { return &c.Sessions }, [][]string{{"sessiontoken"}}, []product{{betterAuth, []string{"token", "expiresat"}}, {lucia, []string{"userid", "expiresat"}}, {lucia, []string{"userid", "activeexpires"}}}},
+	"user": {
+		func(c *Collections) *string { return &c.Users }, [][]string{{"email", "emailverified"}},
+		[]product{{payload, []string{"email", "hash", "salt"}}, {meteor, []string{"createdat", "services"}}, {parse, []string{"hashedpassword"}}},
+	},
+	"account": {
+		func(c *Collections) *string { return &c.Accounts }, [][]string{{"provider", "provideraccountid"}},
+		[]product{{nextAuth, []string{"compoundid", "providerid"}}, {betterAuth, []string{"providerid", "accountid"}}},
+	},
+	"session": {
+		func(c *Collections) *string { return &c.Sessions }, [][]string{{"sessiontoken"}},
+		[]product{{betterAuth, []string{"token", "expiresat"}}, {lucia, []string{"userid", "expiresat"}}, {lucia, []string{"userid", "activeexpires"}}},
+	},
 	"verificationtoken": {func(c *Collections) *string { return &c.VerificationTokens }, [][]string{{"identifier", "token"}}, nil},
-	"verification":      {func(c *Collections) *string { return &c.VerificationTokens }, nil, []product{{betterAuth, []string{"identifier", "expiresat"}}}},
-	"authenticator":     {func(c *Collections) *string { return &c.Authenticators }, [][]string{{"credentialid"}, {"credentialpublickey"}}, nil},
-	"passkey":           {func(c *Collections) *string { return &c.Authenticators }, nil, []product{{betterAuth, []string{"credentialid"}}}},
+	"verification": {
+		func(c *Collections) *string { return &c.VerificationTokens }, nil,
+		[]product{{betterAuth, []string{"identifier", "expiresat"}}},
+	},
+	"authenticator": {func(c *Collections) *string { return &c.Authenticators }, [][]string{{"credentialid"}, {"credentialpublickey"}}, nil},
+	"passkey":       {func(c *Collections) *string { return &c.Authenticators }, nil, []product{{betterAuth, []string{"credentialid"}}}},
 }
 
 // product is a library whose collections have other fields.

@@ -156,6 +156,8 @@ var right = map[form][]string{
 	aFlag:   {"bool", "missing", "null"},
 }
 
+const anotherProduct = "another product's, such as Meteor's, which the adapter can't serve"
+
 // checkValues refuses values in another form, with the commands that convert them. Documents
 // of another product are refused without: its programs would not know them any more.
 func (s *site) checkValues(found values) error {
@@ -173,7 +175,7 @@ func (s *site) checkValues(found values) error {
 				case f.form == anID:
 					advice.note(c, f.field, is)
 				case is == "missing":
-					foreign = append(foreign, fmt.Errorf("documents have no %s.%s: they are another product's, which the adapter can't serve", c.Name(), f.field))
+					foreign = append(foreign, fmt.Errorf("documents have no %s.%s: they are %s", c.Name(), f.field, anotherProduct))
 				default:
 					problems = append(problems, fmt.Errorf("%s.%s is stored as %s, and the adapter reads and writes %s: %s",
 						c.Name(), f.field, is, f.form, f.convert(c.Name(), is)))
@@ -182,8 +184,8 @@ func (s *site) checkValues(found values) error {
 		}
 	}
 	if advice.users && slices.Equal(found[s.users.Name()]["email"], []string{"missing"}) && !found.has(s.accounts) {
-		foreign = append(foreign, fmt.Errorf("nobody in %s has an email or an account, and their identifiers are no ObjectIDs: they are another product's, "+
-			"such as Meteor's, which the adapter can't serve", s.users.Name()))
+		foreign = append(foreign, fmt.Errorf("nobody in %s has an email or an account, and their identifiers are no ObjectIDs: they are %s",
+			s.users.Name(), anotherProduct))
 	}
 	if len(foreign) > 0 {
 		return errors.Join(foreign...)
