@@ -1,7 +1,9 @@
 package oauth_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -142,5 +144,22 @@ func TestVerifierNeedsKeys(t *testing.T) {
 		if _, err := v.IDToken(t.Context(), token, oauth.Expected{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", algorithm, err, want)
 		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestTokenRequestEndsWithItsContext: the error of a token request names the endpoint, even if the context's deadline ends it.
+func TestTokenRequestEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	_, err := oauth.Exchange{Endpoint: "https://idp.example/token", Code: "c", Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})}}.Do(ctx)
+	if _, ok := errors.AsType[oauth.Unavailable](err); !ok || !strings.Contains(err.Error(), "https://idp.example/token: ") {
+		t.Errorf("got %v, want Unavailable with the endpoint", err)
 	}
 }
