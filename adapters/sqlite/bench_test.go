@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"flag"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
@@ -31,7 +30,7 @@ func (w wiring) benchHarness() adaptertest.Harness {
 	return adaptertest.Harness{
 		New: func(t testing.TB) adapter.Adapter {
 			path := filepath.Join(t.TempDir(), "bench.db")
-			db := w.with(strings.Replace(parameters, "normal", "full", 1)).openDB(t, path) // as README.md has it
+			db := w.with(settings+"&_pragma=synchronous(full)").openDB(t, path) // as README.md has it
 			return direct{newAdapter(t, db), db, path}
 		},
 		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter { return w.settings(t).Open(t, a.(direct).path) },

@@ -19,7 +19,10 @@ type wiring struct {
 
 // The parameters are those of README.md except synchronous, which matters only
 // in a power cut.
-const parameters = "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=foreign_keys(on)&_txlock=immediate"
+const (
+	settings   = "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=foreign_keys(on)&_txlock=immediate"
+	parameters = settings + "&_pragma=synchronous(normal)"
+)
 
 var wirings = []wiring{
 	{"modernc", "sqlite", func(path string) string { return "file:" + path + "?" + parameters }},
