@@ -189,7 +189,7 @@ func (s *site) lookAt(ctx context.Context, name string) (*other, error) {
 		return len(set) > 0 && !slices.ContainsFunc(set, func(f string) bool { return !fields[f] })
 	}
 	if slices.ContainsFunc(kind.fields, has) {
-		if fields["hashedpassword"] || fields["puser"] { // besides fields with the same names
+		if fields["hashedpassword"] || fields["puser"] { // which also has email, emailVerified and _session_token
 			o.product = parse
 		}
 		return o, nil

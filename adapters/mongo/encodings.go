@@ -156,7 +156,7 @@ var right = map[form][]string{
 	aFlag:   {"bool", "missing", "null"},
 }
 
-const anotherProduct = "another product's, such as Meteor's, which the adapter can't serve"
+const anotherProduct = "another product's, which the adapter can't serve"
 
 // checkValues refuses values in another form, with the commands that convert them. Documents
 // of another product are refused without: its programs would not know them any more.
@@ -184,7 +184,7 @@ func (s *site) checkValues(found values) error {
 		}
 	}
 	if advice.users && slices.Equal(found[s.users.Name()]["email"], []string{"missing"}) && !found.has(s.accounts) {
-		foreign = append(foreign, fmt.Errorf("nobody in %s has an email or an account, and their identifiers are no ObjectIDs: they are %s",
+		foreign = append(foreign, fmt.Errorf("nobody in %s has an email or an account, and their identifiers are no ObjectIDs, as at a site of Meteor: they are %s",
 			s.users.Name(), anotherProduct))
 	}
 	if len(foreign) > 0 {
