@@ -72,7 +72,7 @@ check/%:
 test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test-race/,$(QUICK_RACE)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
-	@TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) .ci/module $* $(if $(filter $*,$(SLOW_RACE) $(FOREIGN)),,$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) $(if $(BENCH),-bench . -benchtime $(BENCH)) $(if $(SKIP_$(notdir $*)),-skip '$(SKIP_$(notdir $*))') -vet=off -timeout 45m ./...
+	@TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) .ci/module $* $(if $(filter $*,$(SLOW_RACE) $(FOREIGN)),,$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) $(if $(BENCH),-bench . -benchtime $(BENCH)) $(if $(SKIP_$(notdir $*)),-skip '$(SKIP_$(notdir $*))') -vet=off -timeout 30m ./...
 
 # The wiring of each adapter in QUICK_RACE.
 WIRING_redis := standalone

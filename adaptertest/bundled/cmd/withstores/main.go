@@ -45,8 +45,8 @@ func main() {
 func run(ctx context.Context, o stores.Options, names, command []string) (status int, err error) {
 	all := stores.Open(o)
 	defer func() {
-		if e := all.Close(context.WithoutCancel(ctx)); e != nil && err == nil {
-			status, err = 1, e
+		if err := all.Close(context.WithoutCancel(ctx)); err != nil { // the next run removes what is left
+			fmt.Fprintln(os.Stderr, "withstores: a store is not removed:", err)
 		}
 	}()
 	kinds := make([]stores.Kind, len(names))

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
@@ -38,6 +39,12 @@ const labelOwner = "gatehouse.owner"
 var ErrNoEngine = errors.New("stores: no Docker engine answers: install and start Docker (on Debian, as root: " +
 	".ci/setup-engine), or set " + EnvPostgres + ", " + EnvMariaDB + ", " + EnvRedis + " and " + EnvMongo + " to servers that run already")
 
+// The longest waits for the engine, which may lose a container and then never answers.
+const (
+	startWithin  = 10 * time.Minute // with the time for an image from a registry
+	removeWithin = time.Minute
+)
+
 // connect returns the client of the engine. The first call decides how this process uses testcontainers.
 func (e *engine) connect(ctx context.Context) (client.APIClient, error) {
 	e.mu.Lock()
@@ -49,6 +56,8 @@ func (e *engine) connect(ctx context.Context) (client.APIClient, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", ErrNoEngine, err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
 	if _, err := docker.Ping(ctx, client.PingOptions{}); err != nil {
 		return nil, fmt.Errorf("%w (%w)", ErrNoEngine, err)
 	}
@@ -97,7 +106,9 @@ func (e *engine) run(ctx context.Context, what string, ports []int, same bool,
 			return &runningContainer{Container: c, docker: docker}, hostPorts, nil
 		}
 		err = fmt.Errorf("stores: %s: %w%s", what, err, lastWords(ctx, c))
-		err = errors.Join(err, testcontainers.TerminateContainer(c, testcontainers.StopTimeout(0)))
+		if c != nil {
+			err = errors.Join(err, remove(context.WithoutCancel(ctx), c))
+		}
 		taken := strings.Contains(err.Error(), "already allocated") || strings.Contains(err.Error(), "already in use")
 		if !taken || attempt == attempts {
 			return nil, nil, err
@@ -206,6 +217,8 @@ func (e *engine) join(ctx context.Context) (*testcontainers.DockerNetwork, error
 
 // kill ends the main process of the container with SIGKILL and waits until the container has stopped.
 func (c *runningContainer) kill(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
 	wait := c.docker.ContainerWait(ctx, c.GetContainerID(), client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	if _, err := c.docker.ContainerKill(ctx, c.GetContainerID(), client.ContainerKillOptions{Signal: "SIGKILL"}); err != nil {
 		return fmt.Errorf("stores: kill: %w", err)
@@ -220,6 +233,8 @@ func (c *runningContainer) kill(ctx context.Context) error {
 
 // run runs a command inside the container.
 func (c *runningContainer) run(ctx context.Context, command ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	status, output, err := c.Exec(ctx, command, tcexec.Multiplexed())
 	if err != nil {
 		return fmt.Errorf("stores: %s: %w", command[0], err)
@@ -243,6 +258,8 @@ func (c *runningContainer) ended(ctx context.Context) error {
 // start starts the stopped container again. It calls the engine directly, because testcontainers would wait again as at
 // the first start.
 func (c *runningContainer) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	if _, err := c.docker.ContainerStart(ctx, c.GetContainerID(), client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("stores: start: %w", err)
 	}
@@ -256,7 +273,7 @@ func (e *engine) close(ctx context.Context) error {
 	errs := make([]error, len(e.containers))
 	var wg sync.WaitGroup
 	for i, c := range e.containers {
-		wg.Go(func() { errs[i] = c.Terminate(ctx, testcontainers.StopTimeout(0)) })
+		wg.Go(func() { errs[i] = remove(ctx, c) })
 	}
 	wg.Wait()
 	e.containers = nil
@@ -269,4 +286,11 @@ func (e *engine) close(ctx context.Context) error {
 		e.docker = nil
 	}
 	return errors.Join(errs...)
+}
+
+// remove removes a container at once.
+func remove(ctx context.Context, c testcontainers.Container) error {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	return c.Terminate(ctx, testcontainers.StopTimeout(0))
 }

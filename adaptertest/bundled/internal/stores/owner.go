@@ -48,6 +48,8 @@ func gone(label string) bool {
 
 // removeAbandoned removes the containers and networks of killed runs. It ignores errors.
 func removeAbandoned(ctx context.Context, docker client.APIClient) {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
 	filter := client.Filters{}.Add("label", labelOwner)
 	containers, err := docker.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filter})
 	if err != nil {
@@ -74,6 +76,8 @@ func lastWords(ctx context.Context, c testcontainers.Container) string {
 	if c == nil {
 		return ""
 	}
+	ctx, cancel := context.WithTimeout(ctx, registryWithin)
+	defer cancel()
 	logs, err := c.Logs(ctx)
 	if err != nil {
 		return ""

@@ -56,6 +56,8 @@ func (s *Stores) Find(ctx context.Context, k Kind) (*Store, error) {
 		if location := os.Getenv(what.variable); location != "" {
 			return external(ctx, what, location)
 		}
+		ctx, cancel := context.WithTimeout(ctx, startWithin)
+		defer cancel()
 		return what.start(s, ctx, version)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
@@ -12,6 +13,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
+
+// atMost is how long a wiring may take. A server that hangs must not take the time of the others.
+const atMost = 10 * time.Minute
 
 // TestSuiteRunsTwiceOverOneStore runs two clauses that store keys which resemble others or look like numbers, twice with
 // one seed over one store of each wiring. The second run meets the records of the first. TestTwoRunsShareNoKeys of
@@ -21,7 +25,9 @@ func TestSuiteRunsTwiceOverOneStore(t *testing.T) {
 	for _, w := range wirings.All() {
 		t.Run(strings.ReplaceAll(w.String(), ", ", "/"), func(t *testing.T) {
 			t.Parallel() // mostly waits for servers that start
-			o, err := w.Open(t.Context(), servers)
+			ctx, cancel := context.WithTimeout(t.Context(), atMost)
+			t.Cleanup(cancel)
+			o, err := w.Open(ctx, servers)
 			if errors.Is(err, stores.ErrUnavailable) {
 				t.Skipf("LEFT OUT: %v", err) // TestKilled has each server that images/build makes
 			}
@@ -40,7 +46,7 @@ func TestSuiteRunsTwiceOverOneStore(t *testing.T) {
 				Declarations: h.Declarations, NewID: h.NewID, Waivers: h.Waivers,
 			}
 			for range 2 {
-				report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Seed: 1, Rounds: adaptertest.QuickRounds, Only: []string{"SESS-04", "DATA-05"}, Parallel: 2})
+				report, err := adaptertest.Check(ctx, h, adaptertest.Options{Seed: 1, Rounds: adaptertest.QuickRounds, Only: []string{"SESS-04", "DATA-05"}, Parallel: 2})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,6 +4,7 @@ package wirings
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
@@ -56,11 +57,16 @@ func withoutSite(h *adaptertest.Harness, why string) {
 	h.Declarations.NoSite = map[string]string{"Foreign": why, "Settings": why, "ReadOnly": why, "Quoting": why, "Reduced": why, "Refusing": why}
 }
 
+// closeWithin is the longest wait for a server that removes records. A server of MySQL's protocol waits for a lock for a day.
+const closeWithin = 2 * time.Minute
+
 // Close removes the wiring's records from its server.
 func (o *Opened) Close(ctx context.Context) error {
 	if o.close == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, closeWithin)
+	defer cancel()
 	return o.close(ctx)
 }
 
