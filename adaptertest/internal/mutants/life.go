@@ -103,14 +103,14 @@ func lifeMutants() []Mutant {
 		{Name: "clean-up goes on after close", Fails: []string{"LIFE-07"},
 			Fault: "clean-up runs every 20 ms until long after Close",
 			lite: on(createSession, func(ctx context.Context, l *lite, s adapter.Session) (*adapter.Session, error) {
-				go func() {
+				l.late.Go(func() {
 					for range 50 {
 						<-time.After(20 * time.Millisecond)
 						if conn, err := l.faults.Connect(context.Background()); err == nil {
 							_ = conn.Close()
 						}
 					}
-				}()
+				})
 				return l.CreateSession(ctx, s)
 			})},
 		{Name: "miss leaves a transaction open", Fails: []string{"LIFE-08"}, AuthJS: true,

@@ -26,6 +26,7 @@ type lite struct {
 	db     *sql.DB
 	faults *fault.Driver
 	path   string
+	late   *sync.WaitGroup // what a broken adapter does after Close
 }
 
 // openLite opens the database file at path, through a handle if it is not nil.
@@ -41,11 +42,14 @@ func openLite(t testing.TB, path string, through func(sqlite.DB) sqlite.DB) *lit
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lite{faults: fault.NewDriver(connector), path: path}
+	l := &lite{faults: fault.NewDriver(connector), path: path, late: new(sync.WaitGroup)}
 	l.db = sql.OpenDB(l.faults)
 	l.db.SetMaxOpenConns(4)
 	l.db.SetMaxIdleConns(4)
-	t.Cleanup(func() { l.db.Close() })
+	t.Cleanup(func() {
+		l.db.Close()
+		l.late.Wait()
+	})
 	var handle sqlite.DB = l.db
 	if through != nil {
 		handle = through(l.db)
