@@ -17,8 +17,8 @@ func Differences(direct, through *adaptertest.Report) (found []string) {
 			want = adaptertest.NotVerified
 		}
 		if t.Outcome != want {
-			found = append(found, fmt.Sprintf("%s is %q directly, and through the protocol %q: %s\n%s",
-				d.Clause.ID, d.Outcome, t.Outcome, t.Reason, strings.Join(t.Evidence, "\n")))
+			found = append(found, fmt.Sprintf("%s is %q directly, and through the protocol %q: %s\n%s\n%s",
+				d.Clause.ID, d.Outcome, t.Outcome, t.Reason, strings.Join(d.Evidence, "\n"), strings.Join(t.Evidence, "\n")))
 		}
 	}
 	return found
