@@ -46,10 +46,8 @@ func openLite(t testing.TB, path string, through func(sqlite.DB) sqlite.DB) *lit
 	l.db = sql.OpenDB(l.faults)
 	l.db.SetMaxOpenConns(4)
 	l.db.SetMaxIdleConns(4)
-	t.Cleanup(func() {
-		l.db.Close()
-		l.late.Wait()
-	})
+	t.Cleanup(l.late.Wait)
+	t.Cleanup(func() { l.db.Close() })
 	var handle sqlite.DB = l.db
 	if through != nil {
 		handle = through(l.db)
@@ -79,9 +77,8 @@ func (l *lite) affected(ctx context.Context, query string, args ...any) (int64, 
 }
 
 // exists reports whether a query yields a row.
-func (l *lite) exists(ctx context.Context, query string, args ...any) (bool, error) {
-	var found bool
-	err := l.db.QueryRowContext(ctx, "SELECT EXISTS ("+query+")", args...).Scan(&found)
+func (l *lite) exists(ctx context.Context, query string, args ...any) (found bool, err error) {
+	err = l.db.QueryRowContext(ctx, "SELECT EXISTS ("+query+")", args...).Scan(&found)
 	return found, err
 }
 
@@ -93,11 +90,10 @@ func (l *lite) column(ctx context.Context, query string, args ...any) (texts []s
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
+		texts = append(texts, "")
+		if err := rows.Scan(&texts[len(texts)-1]); err != nil {
 			return nil, err
 		}
-		texts = append(texts, text)
 	}
 	return texts, rows.Err()
 }

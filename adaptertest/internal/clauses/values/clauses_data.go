@@ -233,8 +233,7 @@ func long(c *kit.Context, n int, fill string) string {
 // text. If the strings must be unique, it leaves out those that can't be. Their digits do not
 // depend on the seed: a run with the same seed over the same store needs others.
 func lookalikes(unique bool) []string {
-	n := someDigits
-	date := fmt.Sprintf("%s-%02d-%02d", n(4), 1+rand.IntN(12), 1+rand.IntN(28)) // a year alone soon comes twice
+	n, date := someDigits, fmt.Sprintf("%s-%02d-%02d", someDigits(4), 1+rand.IntN(12), 1+rand.IntN(28)) // a year alone soon comes twice
 	texts := []string{
 		"2024-01-01T00:00:00." + n(9) + "Z", "2024-01-01T00:00:00." + n(9) + "+01:00", date, n(9) + "e1", "00" + n(12), "+" + n(12), "0x" + n(12),
 		`{"a":` + n(12) + `}`, "[" + n(12) + "]", `"` + n(12) + `"`, n(12) + ".0", "Room #" + n(8),
