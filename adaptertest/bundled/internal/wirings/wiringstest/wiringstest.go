@@ -11,11 +11,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 )
 
-// Servers returns servers that are removed at the end of the test.
+// Servers returns servers that are removed at the end of the test. What the container engine does not remove is logged, and
+// the next run removes it.
 func Servers(t testing.TB, o stores.Options) *stores.Stores {
 	t.Helper()
 	servers := stores.Open(o)
-	closeAtEnd(t, servers.Close)
+	t.Cleanup(func() {
+		if err := servers.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Logf("a server is not removed: %v", err)
+		}
+	})
 	return servers
 }
 
@@ -36,7 +41,11 @@ func Open(t testing.TB, w wirings.Wiring, servers *stores.Stores) *wirings.Opene
 	if err != nil {
 		LeaveOut(t, err)
 	}
-	closeAtEnd(t, o.Close)
+	t.Cleanup(func() {
+		if err := o.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
 	return o
 }
 
@@ -48,12 +57,4 @@ func LeaveOut(t testing.TB, err error) {
 		t.Skipf("LEFT OUT: %v", err)
 	}
 	t.Fatal(err)
-}
-
-func closeAtEnd(t testing.TB, end func(context.Context) error) {
-	t.Cleanup(func() {
-		if err := end(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
 }
