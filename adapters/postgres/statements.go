@@ -11,8 +11,8 @@ import (
 // out the casts of the columns that have the type.
 //
 // A table has one alias in all statements, and a column has the alias before its
-// name in the default layout. fill puts the table's own names in their place. An
-// instant, or an argument for one, is in braces: {s.expires}, {$2 s.expires}.
+// name in the default layout. fill puts the table's own names in their place, and leaves
+// the alias out where a read has only one table. An instant, or an argument for one, is in braces: {s.expires}, {$2 s.expires}.
 //
 // A statement that stores a unique key returns no row if another record has the
 // key. touchAuthenticator, deleteAuthenticator and deletePassword return a row of nulls
@@ -140,7 +140,7 @@ func (s *shape) listing(alias, sql string) find {
 	if !s.styled {
 		return find{all, all}
 	}
-	return find{s.fill(sql+" AND NOT row_security_active("+alias+".tableoid)", s.instant), all}
+	return find{s.fill(sql+" AND NOT pg_catalog.row_security_active("+alias+".tableoid)", s.instant), all}
 }
 
 // sweeping is reading for a statement that sends no instant but texts of to_json, which
