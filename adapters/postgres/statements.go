@@ -12,7 +12,8 @@ import (
 //
 // A table has one alias in all statements, and a column has the alias before its
 // name in the default layout. fill puts the table's own names in their place, and leaves
-// the alias out where a read has only one table. An instant, or an argument for one, is in braces: {s.expires}, {$2 s.expires}.
+// the alias out where a read has only one table. An instant, or an argument for one, is
+// in braces: {s.expires}, {$2 s.expires}.
 //
 // A statement that stores a unique key returns no row if another record has the
 // key. touchAuthenticator, deleteAuthenticator and deletePassword return a row of nulls
