@@ -105,9 +105,12 @@ func (e *engine) run(ctx context.Context, what string, ports []int, same bool,
 			e.mu.Unlock()
 			return &runningContainer{Container: c, docker: docker}, hostPorts, nil
 		}
-		err = fmt.Errorf("stores: %s: %w%s", what, err, lastWords(ctx, c))
-		if c != nil {
-			err = errors.Join(err, remove(context.WithoutCancel(ctx), c))
+		err = fmt.Errorf("stores: %s: %w", what, err)
+		if made, ok := c.(*testcontainers.DockerContainer); !ok || made != nil { // nil if the engine has not made it
+			removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+			err = fmt.Errorf("%w%s", err, lastWords(removing, c))
+			err = errors.Join(err, c.Terminate(removing, testcontainers.StopTimeout(0)))
+			cancel()
 		}
 		taken := strings.Contains(err.Error(), "already allocated") || strings.Contains(err.Error(), "already in use")
 		if !taken || attempt == attempts {
@@ -268,12 +271,14 @@ func (c *runningContainer) start(ctx context.Context) error {
 
 // close removes the containers and the network of this run.
 func (e *engine) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	errs := make([]error, len(e.containers))
 	var wg sync.WaitGroup
 	for i, c := range e.containers {
-		wg.Go(func() { errs[i] = remove(ctx, c) })
+		wg.Go(func() { errs[i] = c.Terminate(ctx, testcontainers.StopTimeout(0)) })
 	}
 	wg.Wait()
 	e.containers = nil
@@ -286,11 +291,4 @@ func (e *engine) close(ctx context.Context) error {
 		e.docker = nil
 	}
 	return errors.Join(errs...)
-}
-
-// remove removes a container at once.
-func remove(ctx context.Context, c testcontainers.Container) error {
-	ctx, cancel := context.WithTimeout(ctx, removeWithin)
-	defer cancel()
-	return c.Terminate(ctx, testcontainers.StopTimeout(0))
 }

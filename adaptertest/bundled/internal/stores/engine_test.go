@@ -3,9 +3,11 @@ package stores
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 )
 
@@ -24,4 +26,16 @@ func TestCloseGivesUpALostContainer(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestNoContainerIsMade(t *testing.T) {
+	e := engine{docker: &client.Client{}}
+	_, _, err := e.run(t.Context(), "Redis", nil, false, func([]testcontainers.ContainerCustomizer, []int) (testcontainers.Container, error) {
+		return testcontainers.Run(t.Context(), "", testcontainers.CustomizeRequestOption(func(*testcontainers.GenericContainerRequest) error {
+			return errors.New("no space left on device")
+		}))
+	})
+	if err == nil || !strings.Contains(err.Error(), "Redis") || !strings.Contains(err.Error(), "no space left on device") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -48,8 +48,6 @@ func gone(label string) bool {
 
 // removeAbandoned removes the containers and networks of killed runs. It ignores errors.
 func removeAbandoned(ctx context.Context, docker client.APIClient) {
-	ctx, cancel := context.WithTimeout(ctx, removeWithin)
-	defer cancel()
 	filter := client.Filters{}.Add("label", labelOwner)
 	containers, err := docker.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filter})
 	if err != nil {
@@ -73,9 +71,6 @@ func removeAbandoned(ctx context.Context, docker client.APIClient) {
 
 // lastWords returns the end of the log of a container that did not start, for the error.
 func lastWords(ctx context.Context, c testcontainers.Container) string {
-	if c == nil {
-		return ""
-	}
 	ctx, cancel := context.WithTimeout(ctx, registryWithin)
 	defer cancel()
 	logs, err := c.Logs(ctx)
