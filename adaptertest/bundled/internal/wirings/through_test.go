@@ -1,7 +1,6 @@
 package wirings_test
 
 import (
-	"context"
 	"flag"
 	"slices"
 	"strings"
@@ -32,15 +31,7 @@ func TestThroughProtocol(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := wirings.All()
 			i := slices.IndexFunc(all, func(w wirings.Wiring) bool { return w.String() == name })
-			o, err := all[i].Open(t.Context(), servers)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := o.Close(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
+			o := wiringstest.Open(t, all[i], servers)
 			cost := throughCost(t, o.Harness, adaptertest.Options{Seed: 1, Rounds: rounds})
 			if strings.HasPrefix(name, "postgres") && cost > mostCost {
 				t.Errorf("the run through the protocol took %.2f times the direct one, want at most %v", cost, mostCost)
