@@ -15,15 +15,14 @@ FEW_ROUNDS := adapters/mongo adapters/mysql adapters/postgres adapters/redis ada
 any = ^($(subst $() ,|,$(strip $1)))$$
 RECORDS := $(call any,ACCT ALIST AUTHN DATA INPUT SESS SLIST TIME USER VTOK)
 CALLS := $(call any,AEDIT ALIAS CONC EXP FAULT FLOW ISO LIFE SIGNUP SITE TEDIT VOL)
-SKIP_mongo := ^TestConformance$$/^standalone$$/$(RECORDS)
+SKIP_mongo := ^TestConformance$$/^standalone$$/$(call any,ACCT ALIAS ALIST AUTHN DATA EXP FLOW INPUT LIFE SESS SITE SLIST TIME USER VOL VTOK)
 SKIP_mysql := ^TestConformance$$/^settings$$/$(CALLS)
 SKIP_postgres := ^TestConformance$$/^authjs_tables$$/$(CALLS)
 SKIP_redis := ^TestConformance$$/^cluster$$/$(RECORDS)
 SKIP_sqlite := ^TestConformance(OfSites)?$$/^(ncruces|Prisma,.*|Drizzle,.*)$$/$(CALLS)
-# With the race detector these modules take several times as long, so only `make race` runs them with it. For the adapters in QUICK_RACE,
-# `make test` runs the groups with concurrent calls over one wiring with it, in the quick form.
-SLOW_RACE := adapters/mongo adapters/mysql adapters/postgres adapters/redis adapters/sqlite adaptertest adaptertest/bundled adaptertest/internal/mutants
-QUICK_RACE := adapters/redis adapters/sqlite adapters/postgres
+# `make test` tests these modules with the race detector: all that holds a site's calls in one process is in them. The others take several
+# times as long with it, or their servers do the work; `make race` tests them with it, every night.
+RACED := auth auth/webauthn adapters/memory
 # The race detector leaves out the code of SQLite, which is translated from C, and hashing: they would take most of the time.
 export RACE := -race $(addsuffix =-race=false,$(addprefix -gcflags=,modernc.org/sqlite/lib modernc.org/libc/... golang.org/x/crypto/...))
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -40,7 +39,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/node/bin:$(PATH)
 .DEFAULT_GOAL := test
 include images/images.mk
 
-.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants mutants-all bench bench-modules bench-large interop interop-tests shims protocol screenshots lint demo browser
+.PHONY: help setup test test-modules check race race-modules portable apidiff release fuzz conformance conformance-all stress mutants mutants-all bench bench-modules bench-large interop interop-tests shims whole screenshots lint demo browser
 
 ## help: list the targets
 help:
@@ -69,25 +68,16 @@ check/%:
 
 # Tests of stores mostly wait, so more modules are tested at once than the machine has processors. The tests of the repository read
 # files that the cache of test results does not watch, so they run without the cache. `make lint` vets, so `go test` does not.
-test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test-race/,$(QUICK_RACE)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
+test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
-	@TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) .ci/module $* $(if $(filter $*,$(SLOW_RACE) $(FOREIGN)),,$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) $(if $(BENCH),-bench . -benchtime $(BENCH)) $(if $(SKIP_$(notdir $*)),-skip '$(SKIP_$(notdir $*))') -vet=off -timeout 30m ./...
+	@TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) .ci/module $* $(if $(filter $*,$(RACED)),$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) $(if $(BENCH),-bench . -benchtime $(BENCH)) $(if $(SKIP_$(notdir $*)),-skip '$(SKIP_$(notdir $*))') -vet=off -timeout 30m ./...
 
-# The wiring of each adapter in QUICK_RACE.
-WIRING_redis := standalone
-WIRING_sqlite := modernc
-WIRING_postgres := cache_statement
-CONCURRENT := CONC CTX EXP ISO LIFE SIGNUP
-
-test-race/adapters/%:
-	@.ci/race $* $(WIRING_$*) $(CONCURRENT)
-
-## race: the modules that `make test` runs only in part with the race detector, all with it and with few rounds
+## race: the modules that `make test` tests without the race detector, with it and with few rounds
 race: images
 	@$(WITH_STORES) -fast -- $(MAKE) --no-print-directory race-modules
 
-race-modules: $(addprefix race/,$(SLOW_RACE))
+race-modules: $(addprefix race/,$(filter-out $(RACED) $(FOREIGN),$(MODULES)))
 
 race/%:
 	@echo "== $* with the race detector"; cd $* && GOWORK=off ADAPTERTEST_ROUNDS=0.05 go test $(RACE) -short -timeout 60m ./...
@@ -174,10 +164,10 @@ interop-tests:
 shims: images
 	@$(WITH_STORES) -fast -stores postgres,replica,redis -- sh -c 'cd adaptertest && GOWORK=off go test -count=1 -timeout 1h -v -run TestNode ./cmd/adaptertest -every-shim'
 
-## protocol: every broken adapter through the protocol for other languages, adapters beside their direct runs, and the broken adapters' bases in full
-protocol: images
-	cd adaptertest/internal/mutants && GOWORK=off go test -count=1 -timeout 1h -run 'ThroughProtocol|TestBasesConform' . -every-through-protocol -rounds 1
-	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v -run ThroughProtocol ./internal/wirings -every-through-protocol
+## whole: as a whole what `make test` does in part: broken adapters and our own through the protocol for other languages, correct adapters in all rounds, the suite twice over each wiring and without each method
+whole: images
+	cd adaptertest/internal/mutants && GOWORK=off go test -count=1 -timeout 1h -run 'ThroughProtocol|Conform|Correct' . -whole
+	cd adaptertest/bundled && GOWORK=off go test -count=1 -timeout 1h -v -run 'ThroughProtocol|Twice|MissingMethods' ./internal/wirings -whole
 
 ## screenshots: a picture of each built-in page in two widths and both colour schemes, for the README of examples/demo; needs Chromium and Node
 screenshots: browser

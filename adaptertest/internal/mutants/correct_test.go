@@ -13,7 +13,7 @@ func TestCorrectAdaptersOfOtherKinds(t *testing.T) {
 	for _, k := range AllCorrect() {
 		t.Run(strings.ReplaceAll(k.Name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			report, err := adaptertest.Check(t.Context(), k.Harness(), adaptertest.Options{Only: k.Quick(), Rounds: 0.1})
+			report, err := adaptertest.Check(t.Context(), k.Harness(), adaptertest.Options{Only: k.Quick(), Rounds: rounds(0.03, 0.2)})
 			if err != nil {
 				t.Fatal(err)
 			}

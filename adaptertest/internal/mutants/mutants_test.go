@@ -81,13 +81,21 @@ func TestOneMutant(t *testing.T) {
 	test(t)
 }
 
-var rounds = flag.Float64("rounds", 0.2, "the share of the rounds that TestBasesConform runs; make protocol runs all")
+var whole = flag.Bool("whole", false, "run more rounds over the correct adapters, and judge all broken adapters through the protocol")
+
+// rounds returns the share of the rounds that a test over correct adapters runs.
+func rounds(usually, asAWhole float64) float64 {
+	if *whole {
+		return asAWhole
+	}
+	return usually
+}
 
 func TestBasesConform(t *testing.T) {
 	for _, h := range Bases() {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
-			report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Strict: true, Rounds: *rounds})
+			report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Strict: true, Rounds: rounds(0.1, 1)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/through"
 )
 
-var everyThrough = flag.Bool("every-through-protocol", false, "TestThroughProtocol runs the full form, and over a server too")
+var whole = flag.Bool("whole", false, "run the tests of many wirings, methods and rounds as a whole, which takes long")
 
 // mostCost is how much longer the full form may take through the protocol over PostgreSQL.
 const mostCost = 1.5
@@ -23,7 +23,7 @@ const mostCost = 1.5
 // direct runs, and prints what the protocol costs.
 func TestThroughProtocol(t *testing.T) {
 	chosen, rounds := []string{"memory, one process"}, adaptertest.QuickRounds
-	if *everyThrough {
+	if *whole {
 		chosen, rounds = append(chosen, "postgres, cached statements"), 1
 	}
 	servers := wiringstest.Servers(t, stores.Options{Fast: true})
