@@ -30,7 +30,7 @@ FUZZTIME ?= 10s
 BENCHTIME ?= 1s
 # With BENCH=1x, `make test` also runs each benchmark once, so that none of them breaks unnoticed.
 BENCH ?=
-JOBS ?= 3
+JOBS ?= 2
 WITH_STORES := go run ./adaptertest/bundled/cmd/withstores
 export GOTOOLCHAIN := local
 # setup-node installs Node in this folder if the machine has no Node.
@@ -66,8 +66,9 @@ check:
 check/%:
 	@cd $* && { GOWORK=off go test -short -timeout 10m ./... 2>&1 || echo "check: $* fails"; } | awk '!/no test files/; /^check: .* fails$$/ { failed = 1 } END { exit failed }'
 
-# Tests of stores mostly wait, so more modules are tested at once than the machine has processors. The tests of the repository read
-# files that the cache of test results does not watch, so they run without the cache. `make lint` vets, so `go test` does not.
+# Two modules at once keep two processors busy; three take longer, because calls that race try again while they wait for a processor. The
+# tests of the repository read files that the cache of test results does not watch, so they run without the cache. `make lint` vets, so
+# `go test` does not.
 test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
