@@ -71,12 +71,16 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T)
 		if !ok {
 			return nil
 		}
-		rows, err := db.query(ctx, of.quick, id)
-		found, err = collect(rows, err, scan)
-		if of.quick != of.sure && (err == nil && len(found) == 0 || isUnread(ctx, err)) {
-			rows, err = db.query(ctx, of.sure, id)
-			found, err = collect(rows, err, scan)
+		if of.quick != of.sure {
+			var hidden bool
+			rows, err := db.query(ctx, of.quick, id)
+			found, err = collect(telling{rows, &hidden}, err, scan)
+			if len(found) > 0 && !hidden || err != nil && !isUnread(ctx, err) {
+				return err
+			}
 		}
+		rows, err := db.query(ctx, of.sure, id)
+		found, err = collect(rows, err, scan)
 		return err
 	})
 	if err != nil {
@@ -84,6 +88,14 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T)
 	}
 	return found, nil
 }
+
+// telling are the rows of the quick form of a list: see listing.
+type telling struct {
+	rows
+	hidden *bool // whether others may be hidden
+}
+
+func (r telling) Scan(dest ...any) error { return r.rows.Scan(append(dest, r.hidden)...) }
 
 // create runs a statement that stores a record of the owner, whose ID is the
 // last argument. The values are those of the columns. It distinguishes a key that is already used from an absent

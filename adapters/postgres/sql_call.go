@@ -23,8 +23,10 @@ func (a *Adapter) onceSQL(ctx context.Context, f func(db link) error) error {
 			return err
 		}
 		defer func() { _ = conn.Close() }() // returns it to the pool
-		err = a.onConn(ctx, conn, f)
-		if lost := isLost(err); lost || err != nil && ctx.Err() != nil {
+		if err = a.onConn(ctx, conn, f); err == nil {
+			return nil
+		}
+		if lost := isLost(err); lost || ctx.Err() != nil {
 			if lost && ctx.Err() == nil {
 				a.broken.Store(time.Now().UnixNano())
 			}

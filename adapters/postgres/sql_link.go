@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,18 +23,18 @@ type sqlLink struct {
 }
 
 func (l sqlLink) query(ctx context.Context, sql string, args ...any) (rows, error) {
-	stop := closeLate(ctx, l.dc)
+	watch := closeLate(ctx, l.dc)
 	//nolint:rowserrcheck // the caller closes it
 	r, err := l.db.QueryContext(ctx, sql, plainArgs(args)...)
 	if err != nil {
-		stop()
+		watch.stop()
 		return nil, serverError(err)
 	}
-	return &sqlRows{Rows: r, stop: stop}, nil
+	return &sqlRows{Rows: r, watch: watch}, nil
 }
 
 func (l sqlLink) exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	defer closeLate(ctx, l.dc)()
+	defer closeLate(ctx, l.dc).stop()
 	result, err := l.db.ExecContext(ctx, sql, plainArgs(args)...)
 	if err != nil {
 		return 0, serverError(err)
@@ -112,36 +113,51 @@ func (l sqlLink) styled() bool { return true }
 // driver that works cancels the statement on the server meanwhile.
 const closeAfter = 500 * time.Millisecond
 
-// closeLate closes the connection of a driver that does not end a statement when its
-// context ends. The caller calls stop when the statement has ended. [CTX-02]
-func closeLate(ctx context.Context, dc io.Closer) (stop func()) {
+// late closes the connection of a driver that does not end a statement when its context ends.
+// [CTX-02]
+type late struct {
+	dc      io.Closer
+	unwatch func() bool
+	lock    sync.Mutex
+	ended   bool // the statement
+}
+
+// closeLate begins to watch. It returns nil if there is nothing to watch.
+func closeLate(ctx context.Context, dc io.Closer) *late {
 	if dc == nil || ctx.Done() == nil {
-		return func() {}
+		return nil
 	}
-	ended, closed := make(chan struct{}), make(chan struct{})
-	unwatch := context.AfterFunc(ctx, func() {
-		defer close(closed)
-		timer := time.NewTimer(closeAfter)
-		defer timer.Stop()
-		select {
-		case <-ended:
-		case <-timer.C:
-			_ = dc.Close() // what the driver waits for fails
-		}
-	})
-	return func() {
-		if !unwatch() {
-			close(ended)
-			<-closed
-		}
+	l := &late{dc: dc}
+	l.unwatch = context.AfterFunc(ctx, l.begin)
+	return l
+}
+
+func (l *late) begin() { time.AfterFunc(closeAfter, l.close) }
+
+func (l *late) close() {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if !l.ended {
+		_ = l.dc.Close() // what the driver waits for fails
 	}
+}
+
+// stop ends the watch. The caller calls it when the statement has ended.
+func (l *late) stop() {
+	if l == nil || l.unwatch() {
+		return
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.ended = true
 }
 
 // sqlRows are the rows of database/sql.
 type sqlRows struct {
 	*sql.Rows
-	stop   func() // nil after Close
-	failed error  // of Close, which waits for the commit
+	watch  *late
+	closed bool
+	failed error // of Close, which waits for the commit
 }
 
 func (r *sqlRows) Err() error {
@@ -152,12 +168,12 @@ func (r *sqlRows) Err() error {
 }
 
 func (r *sqlRows) Close() {
-	if r.stop == nil {
+	if r.closed {
 		return
 	}
 	r.failed = r.Rows.Close()
-	r.stop()
-	r.stop = nil
+	r.watch.stop()
+	r.closed = true
 }
 
 func (r *sqlRows) Scan(dest ...any) error {

@@ -134,14 +134,16 @@ type find struct{ quick, sure string }
 func (s *shape) finding(sql string) find { return find{s.fill(sql, s.instant), s.reading(sql)} }
 
 // listing returns a find for records with an alias. A list from which one may be missing is
-// wrong, so the quick form fails, too, or finds none, while rows may be hidden. Where
-// statements are not prepared, the server reads a condition on a row faster than a limit.
+// wrong, so each row of the quick form ends with a column that says whether others may be
+// hidden. Where statements are not prepared, the server reads a column faster than a condition
+// or a limit.
 func (s *shape) listing(alias, sql string) find {
 	all := s.fill(sql+mostRows(sql, "NULL"), s.sentInstant)
 	if !s.styled {
 		return find{all, all}
 	}
-	return find{s.fill(sql+" AND NOT pg_catalog.row_security_active("+alias+".tableoid)", s.instant), all}
+	asking := strings.Replace(sql, " FROM ", ", pg_catalog.row_security_active("+alias+".tableoid) FROM ", 1)
+	return find{s.fill(asking, s.instant), all}
 }
 
 // sweeping is reading for a statement that sends no instant but texts of to_json, which
