@@ -20,8 +20,8 @@ SKIP_mysql := ^TestConformance$$/^settings$$/$(CALLS)
 SKIP_postgres := ^TestConformance$$/^authjs_tables$$/$(CALLS)
 SKIP_redis := ^TestConformance$$/^cluster$$/$(RECORDS)
 SKIP_sqlite := ^TestConformance(OfSites)?$$/^(ncruces|Prisma,.*|Drizzle,.*)$$/$(CALLS)
-# `make test` tests these modules with the race detector: all that holds a site's calls in one process is in them. The others take several
-# times as long with it, or their servers do the work; `make race` tests them with it, every night.
+# `make test` tests these modules with the race detector: the core, and the adapter whose records are in the memory of the process. `make race`
+# tests the others with it every night; they take several times as long with it.
 RACED := auth auth/webauthn adapters/memory
 # The race detector leaves out the code of SQLite, which is translated from C, and hashing: they would take most of the time.
 export RACE := -race $(addsuffix =-race=false,$(addprefix -gcflags=,modernc.org/sqlite/lib modernc.org/libc/... golang.org/x/crypto/...))

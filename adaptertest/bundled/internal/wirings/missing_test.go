@@ -119,7 +119,7 @@ var methodsOf = map[string][]string{
 func TestMissingMethods(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("LEFT OUT with -short: 27 runs of the suite")
+		t.Skip("LEFT OUT: -short runs the suite not so often")
 	}
 	opens := map[string]func() adapter.Adapter{}
 	hidden := []string{

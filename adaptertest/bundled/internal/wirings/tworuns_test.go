@@ -2,7 +2,6 @@ package wirings_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -34,19 +33,7 @@ func TestSuiteRunsTwiceOverOneStore(t *testing.T) {
 			t.Parallel() // mostly waits for servers that start
 			ctx, cancel := context.WithTimeout(t.Context(), atMost)
 			t.Cleanup(cancel)
-			o, err := w.Open(ctx, servers)
-			if errors.Is(err, stores.ErrUnavailable) {
-				t.Skipf("LEFT OUT: %v", err) // TestKilled has each server that images/build makes
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := o.Close(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
-			h := o.Harness
+			h := wiringstest.Open(t, w, servers).Harness
 			store := h.New(t)
 			h = adaptertest.Harness{
 				New:          func(testing.TB) adapter.Adapter { return store },
