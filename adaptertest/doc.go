@@ -40,5 +40,5 @@
 // bytes by token and knows no users.
 //
 // Package bench compares an adapter with hand-written code for the same work, and counts the round trips of its
-// methods. Package authjs tests an adapter that shares its database with the real Auth.js.
+// methods. Package remote lets the suite test an adapter that is written in another language.
 package adaptertest

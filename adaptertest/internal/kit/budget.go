@@ -51,7 +51,7 @@ func (b *Budget) Enough() bool {
 }
 
 // Each calls try with the cases, in an order that the seed of the run decides, until the clause fails. try reports
-// false if there was no such case. When there is enough, each leaves out all but the first case and those of a group
+// false if there was no such case. When there is enough, Each leaves out all but the first case and those of a group
 // that it has not met yet, and in a brief run those too.
 func Each[T any](c *Context, cases []T, groups func(T) []string, try func(T) bool) {
 	met := map[string]bool{}
@@ -131,9 +131,9 @@ const (
 	SweepSteps = 4  // of a clean-up or a read, at which an answer is held
 )
 
-// The limits of a race at the barrier, for each round of the run: at least raceMinimum repetitions, raceOverlaps of
-// them with two calls that overlap, and raceTime; at most raceLimit, or half of it in a hurried run, unless that is
-// less than raceFewest repetitions.
+// The limits of a race at the barrier, for each round of the run: at least RaceMinimum repetitions, RaceOverlaps of
+// them with two calls that overlap, and RaceTime; at most RaceLimit, or half of it in a hurried run, unless that is
+// less than RaceFewest repetitions.
 const (
 	RaceMinimum  = 200
 	RaceOverlaps = 500
@@ -176,7 +176,7 @@ const (
 	FewestOrders = 10
 )
 
-// In a run of one round all writes are made in turn for turnsTime, and at least fewestTurns times.
+// In a run of one round all writes are made in turn for TurnsTime, and at least FewestTurns times.
 const (
 	TurnsTime   = 4 * time.Second
 	FewestTurns = 4
@@ -213,8 +213,8 @@ const (
 	PopulateTime = 2500 * time.Millisecond
 )
 
-// A measurement takes growthTime, but not more than growthRounds, and as much longer
-// as fewestRounds take (half of them in a brief run), up to slowTime; then fewestSlow are enough.
+// A measurement takes GrowthTime, but not more than GrowthRounds, and as much longer
+// as FewestRounds take (half of them in a brief run), up to SlowTime; then FewestSlow are enough.
 const (
 	GrowthRounds = 101
 	GrowthTime   = 400 * time.Millisecond

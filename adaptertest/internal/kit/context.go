@@ -17,7 +17,7 @@ import (
 )
 
 // Context is the context in which one clause runs: the adapter, what the harness can do, fixtures, and the ways to
-// report. Its methods may be called from any goroutine that parallel started.
+// report. Its methods may be called from any goroutine that Parallel started.
 type Context struct {
 	Budget
 	// Adapter is the adapter under test. The observer traces and checks its calls.
@@ -266,7 +266,7 @@ func Pause(c *Context, d time.Duration) {
 	}
 }
 
-// Wrote records the time of a write, for settle.
+// Wrote records the time of a write, for Settle.
 func Wrote(c *Context) {
 	if c.Harness().Declarations.EventualReads > 0 {
 		c.Mu.Lock()
