@@ -30,6 +30,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	log.Print("the API listens on http://localhost:8080, behind the proxy of the site")
 	log.Fatal(http.ListenAndServe(":8080", api))
 }
 

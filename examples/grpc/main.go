@@ -25,6 +25,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	log.Print("listening on localhost:4000")
 	log.Fatal(newServer(h).Serve(listener))
 }
 

@@ -1,6 +1,7 @@
 package repocheck
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -22,5 +23,22 @@ func TestPackagesHaveExamples(t *testing.T) {
 		if !found {
 			t.Errorf("package %s has no example %s", pkg, want)
 		}
+	}
+}
+
+// TestProgramsSayWhereTheyListen: before a program of the examples listens, it prints its URL.
+func TestProgramsSayWhereTheyListen(t *testing.T) {
+	listens := regexp.MustCompile(`\n(.*)\n.*http\.ListenAndServe\(".*(:[0-9]+)"`)
+	n := 0
+	for _, name := range tracked(t, "examples/*main.go") {
+		if m := listens.FindStringSubmatch(read(t, name)); m != nil {
+			n++
+			if !strings.Contains(m[1], "http://localhost"+m[2]) {
+				t.Errorf("%s listens without a line that says so", name)
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("%d programs listen, want those of the examples", n)
 	}
 }

@@ -19,6 +19,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	log.Print("open http://localhost:3000")
 	log.Fatal(http.ListenAndServe("localhost:3000", site))
 }
 

@@ -6,4 +6,4 @@ import (
 	"github.com/gatehouse-go/gatehouse/examples/frameworks/internal/program"
 )
 
-func TestProgram(t *testing.T) { program.Test(t, "fullstack", newSite) }
+func TestProgram(t *testing.T) { program.Test(t, "fullstack", newSite, main) }

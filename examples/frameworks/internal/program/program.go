@@ -2,9 +2,12 @@
 package program
 
 import (
+	"bufio"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -60,11 +63,17 @@ var programs = map[string][]request{
 	},
 }
 
-// Test sends the requests of the named program to the site that newSite makes.
-func Test(t *testing.T, name string, newSite func(auth.Config) (http.Handler, error)) {
+// Test starts the named program, whose function main says where it listens, and sends its requests to the site that
+// newSite makes.
+func Test(t *testing.T, name string, newSite func(auth.Config) (http.Handler, error), main func()) {
+	if os.Getenv("PROGRAM_MAIN") != "" {
+		main() // in the process that started has started
+	}
+	secrets := []string{strings.Repeat("program-secret", 3)}
+	t.Setenv("AUTH_SECRET", secrets[0])
 	t.Setenv("AUTH_GITHUB_ID", "id")
 	t.Setenv("AUTH_GITHUB_SECRET", "secret")
-	secrets := []string{strings.Repeat("program-secret", 3)}
+	started(t)
 	h, err := newSite(auth.Config{
 		Secret: secrets, URL: site, Logger: slog.New(slog.DiscardHandler), Providers: []auth.Provider{providers.GitHub()},
 	})
@@ -95,5 +104,26 @@ func Test(t *testing.T, name string, newSite func(auth.Config) (http.Handler, er
 			t.Errorf("%s %s, signed in %t: got %d, Location %q, %s, want %d, %q",
 				c.method, c.path, c.signedIn, w.Code, w.Header().Get("Location"), w.Body, c.status, c.want)
 		}
+	}
+}
+
+// started runs the program in a process of its own until its first line.
+func started(t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "PROGRAM_MAIN=1")
+	out, err := cmd.StderrPipe() // of package log
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	if line, err := bufio.NewReader(out).ReadString('\n'); !strings.Contains(line, "open http://localhost:3000\n") {
+		t.Errorf("the program prints %q, error %v, want where it listens", line, err)
 	}
 }
