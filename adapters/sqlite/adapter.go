@@ -36,6 +36,7 @@ type Adapter struct {
 	tables map[string]string // the names of the tables by their default names, without the prefix
 
 	foreign   bool // the layout is of others: EnsureSchema changes nothing
+	told      bool // the layout says how instants are stored
 	newTables bool // may stand beside those of another library
 
 	checked    *atomic.Bool           // the tables were compared with the schema, and nothing is lacking
@@ -81,6 +82,9 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 		checked: new(atomic.Bool), shape: new(atomic.Pointer[shape]), file: new(databaseFile), turns: make(queue, 1), statements: new(sync.Map)}
 	if a.foreign {
 		a.layout = *o.layout
+	}
+	if a.told = a.layout.Instants != 0; !a.told {
+		a.layout.Instants = Milliseconds
 	}
 	a.tables = a.layout.tableNames()
 	return a, nil

@@ -32,7 +32,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			}
 			s.tables = strings.Replace(s.tables, c.old, c.now, 1)
 			if strings.Contains(c.now, "NOT NULL") && c.site == "Prisma" {
-				s.person = strings.Replace(s.person, `"updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', 1)`, `"updatedAt", tenant) VALUES ('ck1', 'Ada', 'ada@example.com', 1, 'x')`, 1)
+				s.person = strings.Replace(s.person, `"updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com',`, `tenant, "updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', 'x',`, 1)
 			}
 			db := s.make(t, wirings[0])
 			if c.edit != "" {

@@ -12,12 +12,13 @@ import (
 	"github.com/gatehouse-go/gatehouse/internal/authjs"
 )
 
-// drizzleDatabase makes the tables of @auth/drizzle-adapter.
+// drizzleDatabase makes the tables of @auth/drizzle-adapter, with a token that tells their
+// encoding.
 func drizzleDatabase(t testing.TB, w wiring) (db *sql.DB, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "drizzle.db")
 	db = w.openDB(t, path)
-	run(t, db, sqlitetest.DrizzleTables)
+	run(t, db, sqlitetest.DrizzleTables+`INSERT INTO verificationToken VALUES ('told', 'told', 4102444800000)`)
 	return db, path
 }
 

@@ -20,7 +20,9 @@ type Layout struct {
 	// and the default column: {"user.emailVerified": "email_verified"}.
 	Columns map[string]string
 
-	// Instants is how the site stores instants.
+	// Instants is how the site stores instants. If it is not given, the adapter reads
+	// Milliseconds where a value in the tables tells that it may, and is refused
+	// where none does: a wrong guess ends every session.
 	Instants Encoding
 
 	// EmailRequired says that user.email does not accept null. It is needed only
@@ -30,13 +32,13 @@ type Layout struct {
 	product string // in whose schema file SchemaChanges writes lines: "", "prisma" or "drizzle"
 }
 
-// Encoding is how a site stores instants.
+// Encoding is how a site stores instants. The zero value is none of them.
 type Encoding int
 
 const (
 	// Milliseconds since the Unix epoch, as integers: Drizzle's mode timestamp_ms, and
 	// Prisma.
-	Milliseconds Encoding = iota
+	Milliseconds Encoding = iota + 1
 	// Seconds since the Unix epoch, as integers, rounded down: Drizzle's mode
 	// timestamp, as in create-t3-app.
 	Seconds
@@ -47,20 +49,22 @@ const (
 )
 
 // Drizzle is the layout that @auth/drizzle-adapter documents, which is the default.
-// With this option EnsureSchema changes nothing.
+// With this option EnsureSchema changes nothing. Instants says which mode the site's
+// columns have.
 // https://authjs.dev/getting-started/adapters/drizzle
 func Drizzle() Layout { return Layout{product: "drizzle"} }
 
-// Prisma is the layout that @auth/prisma-adapter documents, with integers of
-// milliseconds. Columns createdAt keep their default, and updatedAt is set to the
-// present by every insert and update.
+// Prisma is the layout that @auth/prisma-adapter documents. Instants says how Prisma
+// stores them: version 7 writes Text, unless its driver has another timestampFormat, and
+// earlier versions Milliseconds. Columns createdAt keep their default, and updatedAt is
+// set to the present by every insert and update.
 // https://authjs.dev/getting-started/adapters/prisma
 func Prisma() Layout {
 	return Layout{Users: "User", Accounts: "Account", Sessions: "Session", VerificationTokens: "VerificationToken",
 		Authenticators: "Authenticator", EmailRequired: true, product: "prisma"}
 }
 
-// PgAdapter is the layout of @auth/pg-adapter, with instants as milliseconds.
+// PgAdapter is the layout of @auth/pg-adapter.
 func PgAdapter() Layout {
 	return Layout{Users: "users", Accounts: "accounts", Sessions: "sessions", VerificationTokens: "verification_token", Authenticators: "authenticators"}
 }
@@ -140,7 +144,7 @@ func (l Layout) check() error {
 			return fmt.Errorf("layout: the column %q: want letters, digits, spaces, hyphens and underscores", l.Columns[key])
 		}
 	}
-	if l.Instants < Milliseconds || l.Instants > Text {
+	if l.Instants < 0 || l.Instants > Text {
 		return fmt.Errorf("layout: Instants is %d, want Milliseconds, Seconds or Text", l.Instants)
 	}
 	return nil

@@ -53,9 +53,9 @@ func sites() map[string]site {
 		"Drizzle, strict tables without rowid": {layout: sqlite.Drizzle(), tables: strict, step: time.Millisecond, person: drizzle},
 		"Drizzle, computed columns":            {layout: sqlite.Drizzle(), tables: computed, step: time.Millisecond, person: drizzle},
 		"Prisma": {layout: sqlite.Prisma(), tables: sqlitetest.PrismaTables, step: time.Millisecond, person: fmt.Sprintf(`
-			INSERT INTO "User" (id, name, email, "updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', 1);
-			INSERT INTO "Account" ("userId", type, provider, "providerAccountId", "updatedAt") VALUES ('ck1', 'oidc', 'p', '1', 1);
-			INSERT INTO "Session" ("sessionToken", "userId", expires, "updatedAt") VALUES ('theirs', 'ck1', %d, 1);`, adaExpires.UnixMilli())},
+			INSERT INTO "User" (id, name, email, "updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', 1700000000000);
+			INSERT INTO "Account" ("userId", type, provider, "providerAccountId", "updatedAt") VALUES ('ck1', 'oidc', 'p', '1', 1700000000000);
+			INSERT INTO "Session" ("sessionToken", "userId", expires, "updatedAt") VALUES ('theirs', 'ck1', %d, 1700000000000);`, adaExpires.UnixMilli())},
 		"Drizzle": {layout: sqlite.Drizzle(), tables: sqlitetest.DrizzleTables, step: time.Millisecond, person: drizzle},
 		"create-t3-app": {layout: t3, options: []sqlite.Option{sqlite.WithPrefix("p1_")}, tables: "t3.sql", step: time.Second, noKeys: true, person: fmt.Sprintf(`
 			INSERT INTO p1_user VALUES ('ck1', 'Ada', 'ada@example.com', %d, NULL);
@@ -319,6 +319,86 @@ func TestInstantsOfOthers(t *testing.T) {
 	empty := milliseconds
 	empty.person = ""
 	says(t, empty.adapter(t, empty.make(t, wirings[0])).CheckSchema(t.Context()), "sqlite.Seconds")
+}
+
+// TestEncodingIsAskedFor: where no value and no default tells how a site stores instants,
+// every call is refused until Layout.Instants says it. Then the site reads what it wrote.
+func TestEncodingIsAskedFor(t *testing.T) {
+	const users = `INSERT INTO "user" (id, email) VALUES ('ck1', 'ada@example.com');` // who sign in with a JWT
+	strict := sites()["Drizzle, strict tables without rowid"].tables
+	millisDefault := strings.Replace(sqlitetest.DrizzleTables, "`emailVerified` integer", "`emailVerified` integer DEFAULT (unixepoch() * 1000)", 1)
+	for name, c := range map[string]struct {
+		layout *sqlite.Layout
+		script string
+		told   bool
+	}{
+		"Drizzle, adopted":           {nil, sqlitetest.DrizzleTables, false},
+		"Drizzle, JWT, adopted":      {nil, sqlitetest.DrizzleTables + users, false},
+		"strict, adopted":            {nil, strict + users, false},
+		"a number that tells not":    {nil, sqlitetest.DrizzleTables + users + `UPDATE "user" SET emailVerified = 0`, false},
+		"a value, adopted":           {nil, sqlitetest.DrizzleTables + users + `UPDATE "user" SET emailVerified = 1700000000000`, true},
+		"a default, adopted":         {nil, millisDefault + users, true},
+		"Drizzle":                    {new(sqlite.Drizzle()), sqlitetest.DrizzleTables + users, false},
+		"Prisma":                     {new(sqlite.Prisma()), sqlitetest.PrismaTables, false},
+		"Prisma, a user":             {new(sqlite.Prisma()), sqlitetest.PrismaTables + `INSERT INTO "User" (id, email, "updatedAt") VALUES ('ck1', 'ada@example.com', 1700000000000)`, true},
+		"Prisma, an unknown updates": {new(sqlite.Prisma()), strings.ReplaceAll(sqlitetest.PrismaTables, `"updatedAt" DATETIME`, `"updatedAt" TEXT`) + `INSERT INTO "User" (id, email, "updatedAt") VALUES ('ck1', 'ada@example.com', '2024-01-01')`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := site{tables: c.script}
+			db := s.make(t, wirings[0])
+			before := objects(t, db)
+			open := func(instants sqlite.Encoding) *sqlite.Adapter {
+				if c.layout == nil && instants == 0 {
+					return must(sqlite.New(db))(t)
+				}
+				s := s
+				if c.layout != nil {
+					s.layout = *c.layout
+				}
+				s.layout.Instants = instants
+				return s.adapter(t, db)
+			}
+			if c.told {
+				if err := open(0).EnsureSchema(t.Context()); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			_, err := open(0).GetUserByEmail(t.Context(), adaEmail)
+			for _, err := range []error{err, open(0).EnsureSchema(t.Context()), open(0).CheckSchema(t.Context())} {
+				for _, value := range []string{"sqlite.Milliseconds", "sqlite.Seconds", "sqlite.Text", `"session".expires`} {
+					if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(value)) {
+						t.Fatalf("got %v, want an error that says %s", err, value)
+					}
+				}
+			}
+			if after := objects(t, db); !slices.Equal(before, after) {
+				t.Errorf("the database has changed: %v", after)
+			}
+			encodings := map[sqlite.Encoding]string{sqlite.Milliseconds: "2209118400000", sqlite.Seconds: "2209118400", sqlite.Text: "2040-01-02T12:00:00.000+00:00"}
+			if strings.Contains(c.script, "STRICT") || c.layout == nil || c.layout.Users == "" {
+				delete(encodings, sqlite.Text) // an integer column
+			}
+			for instants, want := range encodings {
+				run(t, db, `DELETE FROM "session"; DELETE FROM "user"`)
+				a := open(instants)
+				if err := a.EnsureSchema(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				u := newUser(t, a, adaEmail)
+				must(a.CreateSession(t.Context(), adapter.Session{SessionToken: "ours", UserID: u.ID, Expires: adaExpires}))(t)
+				var got string
+				if err := db.QueryRowContext(t.Context(), `SELECT CAST(expires AS TEXT) FROM "session"`).Scan(&got); err != nil || got != want {
+					t.Errorf("%v: stored %s, %v, want %s", instants, got, err, want)
+				}
+			}
+		})
+	}
+	// Tables that are adopted may get empty later.
+	db, _ := drizzleDatabase(t, wirings[0])
+	newAdapter(t, db)
+	run(t, db, `DELETE FROM verificationToken`)
+	newAdapter(t, db)
 }
 
 // betterAuth are the tables that better-auth makes in SQLite.

@@ -29,7 +29,8 @@ type storage struct {
 // extra is a column of others that the adapter writes.
 type extra struct {
 	name, value string
-	updated     bool // by every update too
+	updated     bool // by every update too, with the present
+	encoding    Encoding
 }
 
 // aliases stand for the tables in the names of columns in the statements.
@@ -302,6 +303,9 @@ var instants = map[string]bool{"user.emailVerified": true, "session.expires": tr
 // column id, and the present into updatedAt. Its name is empty for other columns, to
 // which the adapter writes nothing.
 func (f foundColumn) extra(encoding Encoding) extra {
+	if f.hidden { // SQLite generates it
+		return extra{}
+	}
 	switch strings.ToLower(strings.ReplaceAll(f.name, "_", "")) {
 	case "id":
 		if f.notNull && !f.filled && affinity(f.kind) == "TEXT" {
@@ -309,7 +313,10 @@ func (f foundColumn) extra(encoding Encoding) extra {
 		}
 	case "updatedat":
 		const now = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
-		return extra{name: "`" + f.name + "`", value: encoding.stored(now), updated: true}
+		if affinity(f.kind) == "TEXT" { // a number would become a text
+			encoding = Text
+		}
+		return extra{name: "`" + f.name + "`", value: encoding.stored(now), updated: true, encoding: encoding}
 	}
 	return extra{}
 }

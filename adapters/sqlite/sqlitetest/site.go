@@ -23,10 +23,12 @@ var DrizzleTables string
 
 // layout returns the layout of the site, and the script that makes its tables.
 func (s Settings) layout() (layout sqlite.Layout, script string) {
+	layout, script = sqlite.Drizzle(), DrizzleTables
 	if s.Site == "Prisma" {
-		return sqlite.Prisma(), PrismaTables
+		layout, script = sqlite.Prisma(), PrismaTables
 	}
-	return sqlite.Drizzle(), DrizzleTables
+	layout.Instants = sqlite.Milliseconds // nothing in an empty table tells
+	return layout, script
 }
 
 // siteName finds the names of tables and indexes in the scripts.
