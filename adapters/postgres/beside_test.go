@@ -90,7 +90,8 @@ func TestOtherNamesOfColumns(t *testing.T) {
 }
 
 // TestEmptyBesideFull: tables that an earlier EnsureSchema made beside those of
-// another library are refused while nobody is in them.
+// another library are refused while nobody is in them, also for a role that may not read
+// those of the library.
 func TestEmptyBesideFull(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t)
@@ -99,16 +100,27 @@ func TestEmptyBesideFull(t *testing.T) {
 	if err := ours.EnsureSchema(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	execSQL(t, pool, sites["Prisma"].tables, pgx.QueryExecModeSimpleProtocol)
-	if err := newAdapter(t, pool).CheckSchema(t.Context()); err != nil {
-		t.Errorf("empty beside empty: %v", err)
-	}
-	neighbor := newAdapter(t, pool, postgres.WithPrefix("auth_"))
-	if err := neighbor.EnsureSchema(t.Context()); err != nil {
+	prefixed := newAdapter(t, pool, postgres.WithPrefix("auth_"))
+	if err := prefixed.EnsureSchema(t.Context()); err != nil {
 		t.Errorf("beside our own tables of another prefix: %v", err)
 	}
+	role := newRole(t, pool, schema)
+	execSQL(t, pool, sites["Prisma"].tables, pgx.QueryExecModeSimpleProtocol)
+	limited := func() error {
+		return newAdapter(t, asRole(t, role), postgres.WithSchema(schema)).EnsureSchema(t.Context())
+	}
+	if err := errors.Join(newAdapter(t, pool).CheckSchema(t.Context()), prefixed.CheckSchema(t.Context()), limited()); err != nil {
+		t.Errorf("empty beside empty: %v", err)
+	}
+	says(t, newAdapter(t, pool, postgres.WithPrefix("new_")).EnsureSchema(t.Context()), "WithLayout(postgres.Prisma())")
 	execSQL(t, pool, sites["Prisma"].person, pgx.QueryExecModeSimpleProtocol)
-	says(t, newAdapter(t, pool).EnsureSchema(t.Context()), "WithLayout(postgres.Prisma())")
+	for name, err := range map[string]error{
+		"no prefix": newAdapter(t, pool).EnsureSchema(t.Context()), "least rights": limited(),
+		"prefix": newAdapter(t, pool, postgres.WithPrefix("auth_")).EnsureSchema(t.Context()),
+	} {
+		t.Log(name)
+		says(t, err, "WithLayout(postgres.Prisma())")
+	}
 	if err := newAdapter(t, pool, postgres.WithNewTables()).EnsureSchema(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -130,11 +142,19 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 	for name, change := range map[string]string{
 		"naive timestamps": `ALTER TABLE users ALTER "emailVerified" TYPE timestamp; ALTER TABLE verification_token ALTER expires TYPE timestamp;
 			ALTER TABLE sessions ALTER expires TYPE timestamp USING expires AT TIME ZONE 'UTC'`,
-		"generated column":   `ALTER TABLE users DROP COLUMN image, ADD COLUMN image text GENERATED ALWAYS AS (lower(name)) STORED`,
-		"char":               `ALTER TABLE users ALTER email TYPE char(100); UPDATE users SET email = rtrim(email)`,
-		"folding index":      `CREATE UNIQUE INDEX lower_email ON users (lower(email))`,
-		"deferrable key":     `ALTER TABLE sessions ADD CONSTRAINT own FOREIGN KEY ("userId") REFERENCES users DEFERRABLE`,
-		"key that restricts": `ALTER TABLE sessions ADD CONSTRAINT own FOREIGN KEY ("userId") REFERENCES users`,
+		"generated column": `ALTER TABLE users DROP COLUMN image, ADD COLUMN image text GENERATED ALWAYS AS (lower(name)) STORED`,
+		"milliseconds":     `ALTER TABLE sessions ALTER expires TYPE bigint USING extract(epoch FROM expires) * 1000`,
+		"seconds":          `ALTER TABLE sessions ALTER expires TYPE numeric USING extract(epoch FROM expires)`,
+		"other types of a passkey": `CREATE TABLE authenticators ("credentialID" text NOT NULL UNIQUE, "userId" integer NOT NULL, "providerAccountId" text NOT NULL,
+			"credentialPublicKey" text NOT NULL, counter text NOT NULL, "credentialBackedUp" integer NOT NULL, "credentialDeviceType" text NOT NULL,
+			transports text, PRIMARY KEY ("userId", "credentialID"));
+			INSERT INTO authenticators VALUES ('theirs', 7, 'a', 'k', '5', 1, 'd')`,
+		"owner of another type":     `ALTER TABLE sessions ALTER "userId" TYPE text`,
+		"column that nobody writes": `ALTER TABLE users ADD tenant text NOT NULL DEFAULT 'x'; ALTER TABLE users ALTER tenant DROP DEFAULT`,
+		"char":                      `ALTER TABLE users ALTER email TYPE char(100); UPDATE users SET email = rtrim(email)`,
+		"folding index":             `CREATE UNIQUE INDEX lower_email ON users (lower(email))`,
+		"deferrable key":            `ALTER TABLE sessions ADD CONSTRAINT own FOREIGN KEY ("userId") REFERENCES users DEFERRABLE`,
+		"key that restricts":        `ALTER TABLE sessions ADD CONSTRAINT own FOREIGN KEY ("userId") REFERENCES users`,
 		"collation": `CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 			ALTER TABLE users ALTER email TYPE text COLLATE folding`,
 	} {
@@ -161,6 +181,10 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			if ada == nil || ada.ID != "7" || both == nil || !both.Session.Expires.Equal(adaExpires) || both.User.ID != "7" {
 				t.Errorf("got %v, %v", ada, both)
 			}
+			if passkey := must(a.GetAuthenticator(t.Context(), "theirs"))(t); passkey != nil && (passkey.Counter != 5 || !passkey.CredentialBackedUp) {
+				t.Errorf("got %v", passkey)
+			}
+			must(a.CreateUser(t.Context(), adapter.User{}))(t)
 		})
 	}
 }
@@ -204,7 +228,10 @@ func TestLeastRights(t *testing.T) {
 	config.ConnConfig.RuntimeParams["search_path"] = schema
 	found := must(pgxNewPool(t, config))(t)
 	_, err = newAdapter(t, found).GetUser(t.Context(), "x")
-	says(t, err, fmt.Sprintf(`GRANT USAGE ON SCHEMA %s TO "%s"`, schema, role))
+	advice := fmt.Sprintf(`GRANT USAGE ON SCHEMA %s TO "%s"`, schema, role)
+	says(t, err, advice)
+	execSQL(t, pool, advice)
+	must(newAdapter(t, found).GetUser(t.Context(), "x"))(t)
 	if n := value[int](t, pool, `SELECT count(*)::int FROM `+schema+`.users WHERE email LIKE 'SELECT%' OR email LIKE 'INSERT%'`); n != 0 {
 		t.Errorf("%d users were stored without a right", n)
 	}

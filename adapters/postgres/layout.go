@@ -51,7 +51,8 @@ func Drizzle() Layout {
 // WithLayout serves the tables of a site as they are. EnsureSchema then makes and
 // changes nothing: it compares only, and SchemaChanges returns what would be
 // better. A column that the adapter does not write must accept null or have a
-// default. The layouts are [PgAdapter], [Prisma], [Drizzle], and any names:
+// default. The layouts are [Prisma], [Drizzle], and any names; with [PgAdapter], the
+// default, EnsureSchema makes and completes the tables as without the option:
 //
 //	site := postgres.Prisma()
 //	site.Users = "people"

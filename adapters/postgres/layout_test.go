@@ -213,8 +213,15 @@ func TestPrismaColumns(t *testing.T) {
 		}
 	}
 	ctx := t.Context()
+	created := func() time.Time {
+		return value[time.Time](t, inSchema(t, schema), `SELECT "createdAt" FROM "User" WHERE id = 'ck1'`)
+	}
+	before := created()
 	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada L."))}))(t)
 	fresh("User", "id = 'ck1'")
+	if after := created(); !after.Equal(before) {
+		t.Errorf("createdAt is %v after an update, want %v", after, before)
+	}
 	must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("s"))}))(t)
 	fresh("Account", "provider = 'p'")
 	must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(time.Now())}))(t)
@@ -413,6 +420,34 @@ func TestSchemaChangesOfSites(t *testing.T) {
 				t.Error("an address is still required")
 			}
 			golden(t, filepath.Join("testdata", "changes of "+name+".sql"), strings.ReplaceAll(strings.Join(changes, ";\n"), schema, "site"))
+		})
+	}
+}
+
+// TestSchemaChangesOfLackingSites: at a site without passkeys and without a foreign key, each
+// statement has its lines for the schema file too.
+func TestSchemaChangesOfLackingSites(t *testing.T) {
+	for name, lacking := range map[string]string{
+		"Prisma":  `DROP TABLE "Authenticator"; ALTER TABLE "Account" DROP CONSTRAINT "Account_userId_fkey"`,
+		"Drizzle": `DROP TABLE authenticator; ALTER TABLE account DROP CONSTRAINT "account_userId_user_id_fk"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sites[name]
+			schema := s.make(t)
+			pool := inSchema(t, schema)
+			execSQL(t, pool, lacking, pgx.QueryExecModeSimpleProtocol)
+			var changes []string
+			for _, change := range must(newAdapter(t, pool, postgres.WithLayout(s.layout)).SchemaChanges(t.Context()))(t) {
+				execSQL(t, pool, change, pgx.QueryExecModeSimpleProtocol)
+				changes = append(changes, change)
+			}
+			a := newAdapter(t, pool, postgres.WithLayout(s.layout))
+			if again := must(a.SchemaChanges(t.Context()))(t); len(again) > 0 {
+				t.Errorf("left to change: %v", again)
+			}
+			must(a.CreateAuthenticator(t.Context(), adapter.Authenticator{CredentialID: "e", UserID: adaID}))(t)
+			golden(t, filepath.Join("testdata", "changes of "+name+" without passkeys.sql"), strings.Join(changes, ";\n"))
 		})
 	}
 }

@@ -27,15 +27,15 @@ func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name,
 
 // beside returns the tables that look like those of another authentication library:
 // with the prefix of the layout or without one. The tables that EnsureSchema made
-// for another prefix, next to their own version table, are neighbors. Each has the
-// name of the default layout as its Kind, unless no layout can serve it.
-func (n names) beside(all []found) (others []found) {
+// without a prefix, next to their own version table, are neighbors of those with one. Each
+// has a kind, unless no layout can serve it.
+func (n names) beside(all []found) (others []foundOther) {
 	if n.newTables || n.foreign {
 		return nil
 	}
-	ours := map[string]bool{}
+	ours, made := map[string]bool{}, map[string]bool{}
 	for _, t := range currentSchema.tables {
-		ours[n.bare(t.name)] = true
+		ours[n.bare(t.name)], made[t.name] = true, true
 	}
 	neighbor := n.prefix != "" && slices.ContainsFunc(all[0].Others, func(o foundOther) bool { return o.Name == versionTable })
 	some := slices.ContainsFunc(all, func(f found) bool { return f.Exists })
@@ -46,7 +46,7 @@ func (n names) beside(all []found) (others []found) {
 		bare := plain(o.Name)
 		if n.prefix != "" && strings.HasPrefix(strings.ToLower(o.Name), strings.ToLower(n.prefix)) {
 			bare = plain(o.Name[len(n.prefix):])
-		} else if neighbor {
+		} else if neighbor && made[o.Name] {
 			continue
 		}
 		kind, like := besideKinds[strings.TrimSuffix(bare, "s")]
@@ -60,9 +60,10 @@ func (n names) beside(all []found) (others []found) {
 		switch {
 		case !like:
 		case has(kind.better) && !has(kind.columns): // perhaps with a name of ours
-			others = append(others, found{Name: o.Name, Schema: o.SQL})
+			others = append(others, o)
 		case has(kind.columns) && !ours[o.Name]:
-			others = append(others, found{Name: o.Name, Kind: kind.table, Schema: o.SQL})
+			o.kind = kind.table
+			others = append(others, o)
 		}
 	}
 	return others
@@ -81,8 +82,8 @@ func (c *comparison) refuseBeside(n names) {
 		}
 	}
 	for _, o := range c.beside {
-		tables = append(tables, o.Schema)
-		if o.Kind == "" {
+		tables = append(tables, o.SQL)
+		if o.kind == "" {
 			better = true
 			continue
 		}
@@ -90,7 +91,7 @@ func (c *comparison) refuseBeside(n names) {
 		if n.prefix != "" {
 			name = strings.TrimPrefix(name, n.prefix)
 		}
-		*fields[o.Kind] = name
+		*fields[o.kind] = name
 	}
 	if better {
 		c.refuse("tables of better-auth are there: %s: no layout serves them, because they have other columns. WithNewTables, and WithPrefix if "+
@@ -103,16 +104,20 @@ func (c *comparison) refuseBeside(n names) {
 
 // emptyBesideFull returns a query that reports whether the tables of the layout are
 // empty, and a table of others is not.
-func (n names) emptyBesideFull(others []found) string {
-	rows := func(tables []string) string {
-		for i, t := range tables {
-			tables[i] = fmt.Sprintf("EXISTS (SELECT FROM %s)", t)
-		}
-		return strings.Join(tables, " OR ")
+func (n names) emptyBesideFull(others []foundOther) string {
+	var theirs []string
+	for _, o := range others {
+		theirs = append(theirs, o.rows())
 	}
-	theirs := make([]string, len(others))
-	for i, o := range others {
-		theirs[i] = o.Schema
+	return fmt.Sprintf("SELECT NOT EXISTS (SELECT FROM %s) AND NOT EXISTS (SELECT FROM %s) AND (%s)",
+		n.table("users"), n.table("accounts"), strings.Join(theirs, " OR "))
+}
+
+// rows is a condition that reports whether the table has rows. A role that may not read
+// them sees whether there are pages.
+func (o foundOther) rows() string {
+	if o.Readable {
+		return fmt.Sprintf("EXISTS (SELECT FROM %s)", o.SQL)
 	}
-	return fmt.Sprintf("SELECT NOT (%s) AND (%s)", rows([]string{n.table("users"), n.table("accounts")}), rows(theirs))
+	return fmt.Sprint(o.Pages)
 }

@@ -31,10 +31,12 @@ type found struct {
 
 // foundOther is a table in the schema whose name is like that of a table of the layout.
 type foundOther struct {
-	Name    string
-	View    bool   // or anything else that is no table
-	SQL     string // its name in SQL form
-	Columns []string
+	Name            string
+	View            bool   // or anything else that is no table
+	SQL             string // its name in SQL form
+	Columns         []string
+	Readable, Pages bool   // the role may read the rows; the table has pages
+	kind            string // the table of the default layout that it is like
 }
 
 type foundColumn struct {
@@ -126,6 +128,8 @@ const catalogue = `SELECT json_agg(json_build_object(
 			'Name', o.relname,
 			'View', o.relkind NOT IN ('r', 'p'),
 			'SQL', quote_ident(m.nspname) || '.' || quote_ident(o.relname),
+			'Readable', has_table_privilege(o.oid, 'SELECT'),
+			'Pages', pg_relation_size(o.oid) > 0,
 			'Columns', (SELECT json_agg(a.attname) FROM pg_attribute AS a WHERE a.attrelid = o.oid AND a.attnum > 0 AND NOT a.attisdropped)) ORDER BY o.relname)
 		FROM pg_class AS o JOIN pg_namespace AS m ON m.oid = o.relnamespace
 		WHERE o.relkind IN ('r', 'p', 'v', 'm', 'f') AND (m.nspname = $4::text OR $4::text = '' AND m.nspname = ANY (current_schemas(false)))

@@ -18,7 +18,7 @@ type comparison struct {
 	shape   *shape
 	there   []bool           // which tables of the schema exist, without that of passwords
 	absent  map[string]error // why the site lacks a table that it may lack
-	beside  []found          // tables that look like those of another library
+	beside  []foundOther     // tables that look like those of another library
 	changes []change
 	refused []string // what EnsureSchema can't change, and what to do
 	denied  []string // changes that the role of the connection may not make
@@ -288,7 +288,8 @@ func (t *comparedTable) compareColumns() {
 			t.refuse("%s has a collation that treats different texts as equal: %s", name, alter(`ALTER COLUMN %s TYPE %s COLLATE "C"`, quote(own), has.Type))
 		}
 		if col.typ == "id" && (idKinds[has.Type].cast != t.ids.cast || has.Collation != t.id.Collation) {
-			t.refuse("%s has the type %s %s, but %s.id has the type %s %s: make them equal", name, has.Type, has.Collation, t.names.table("users"), t.id.Type, t.id.Collation)
+			t.refuse("%s has the type %s %s, but %s.id has the type %s %s: run %s",
+				name, has.Type, has.Collation, t.names.table("users"), t.id.Type, t.id.Collation, t.convert(col, has, "%s::"+t.id.Type))
 		}
 		if col.typ == "text" && has.Type == "character varying" { // the type has a limit; removing it changes only the system catalog
 			made := t.change(quick, t.sql, alter("ALTER COLUMN %s TYPE text", quote(own)), "%s is a varchar, whose length is limited", name)
@@ -316,7 +317,7 @@ func (t *comparedTable) compareColumns() {
 			t.refuse("the role of the connection may not use the sequence of %s.%s: GRANT USAGE ON SEQUENCE %s TO %s", t.sql, quote(has.Name), has.Sequence, quote(t.Role))
 		}
 		if has.NotNull && !has.Filled && !written && has.extra().name == "" {
-			t.refuse("%s.%s does not accept null, and the adapter does not write it: give it a default", t.sql, quote(has.Name))
+			t.refuse("%[1]s.%[2]s does not accept null, and the adapter does not write it: give it a default, or run ALTER TABLE %[1]s ALTER COLUMN %[2]s DROP NOT NULL", t.sql, quote(has.Name))
 		}
 	}
 }
@@ -325,18 +326,37 @@ func (t *comparedTable) compareColumns() {
 // statement that changes the type of a column.
 func (t *comparedTable) refuseType(col column, has foundColumn, name string) {
 	want := strings.Join(accepted[col.typ], " or ")
-	alter := func(using string) string {
-		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE %s USING %s", t.sql, quote(has.Name), t.newType(col), fmt.Sprintf(using, quote(has.Name)))
-	}
-	switch {
-	case has.Type == naive && col.typ == "timestamptz":
+	if has.Type == naive && col.typ == "timestamptz" {
 		t.refuse("%s is of the type %s, which does not say the time zone of its values, want %s: if they are UTC, as Prisma and Drizzle write them, "+
-			"use WithLayout with UTC, or run %s", name, has.Type, want, alter("%s AT TIME ZONE 'UTC'"))
-	case col.typ == "text":
-		t.refuse("%s is of the type %s, want %s: run %s", name, has.Type, want, alter("%s::text"))
-	default:
-		t.refuse("%s is of the type %s, want %s: the adapter can't know how to convert the values; add a column of that type, fill it and rename it", name, has.Type, want)
+			"use WithLayout with UTC, or run %s", name, has.Type, want, t.convert(col, has, "%s AT TIME ZONE 'UTC'"))
+		return
 	}
+	using := conversions[col.typ][has.Type]
+	if col.typ == "text" {
+		using = "%s::text"
+	}
+	if using == "" {
+		t.refuse("%s is of the type %s, want %s: the adapter can't know how to convert the values; add a column of that type, fill it and rename it", name, has.Type, want)
+		return
+	}
+	t.refuse("%s is of the type %s, want %s: run %s", name, has.Type, want, t.convert(col, has, using))
+}
+
+// conversions has the expressions that convert values, by the wanted type and the type that
+// was found. A number is an instant in seconds or in milliseconds since 1970: seconds have
+// eleven digits at most until the year 5138, and milliseconds twelve since 1973.
+var conversions = map[string]map[string]string{
+	"timestamptz": {"bigint": instantOfNumber, "integer": instantOfNumber, "numeric": instantOfNumber, "double precision": instantOfNumber},
+	"boolean":     {"smallint": "%s <> 0", "integer": "%s <> 0", "bigint": "%s <> 0", "text": "%s::boolean", "character varying": "%s::boolean"},
+	"bigint":      {"text": "%s::bigint", "character varying": "%s::bigint"},
+}
+
+const instantOfNumber = "to_timestamp(CASE WHEN abs(%[1]s) < 1e11 THEN %[1]s ELSE %[1]s / 1000.0 END)"
+
+// convert returns the statement that changes the type of a column, and its values by an
+// expression.
+func (t *comparedTable) convert(col column, has foundColumn, using string) string {
+	return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE %s USING %s", t.sql, quote(has.Name), t.newType(col), fmt.Sprintf(using, quote(has.Name)))
 }
 
 // naive is the type of an instant without its time zone.
@@ -419,7 +439,7 @@ func (t *comparedTable) compareOwner() {
 	name := t.names.index(t.name, t.name+"_userId_fkey")
 	if len(t.Keys) == 0 {
 		t.change(quick, t.sql, fmt.Sprintf(`ALTER TABLE %s ADD %s NOT VALID`, t.sql, t.ownerKey(name)),
-			"%s has no foreign key to %s", t.sql, t.names.table("users"))
+			"%s has no foreign key to %s", t.sql, t.names.table("users")).lines = t.lines.owner(t)
 		t.validate(quote(name))
 	}
 	for _, key := range t.Keys {

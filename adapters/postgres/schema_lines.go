@@ -25,59 +25,91 @@ var columnTypes = map[string]struct{ prisma, drizzle, arguments string }{
 
 // column returns the line of a column as the adapter wants it.
 func (l schemaLines) column(col column, name string) string {
-	typ, optional, unique := columnTypes[col.typ], "", col.name == "email"
 	switch l.product {
 	case "prisma":
-		if col.null {
-			optional = "?"
-		}
-		line := name + " " + fmt.Sprintf(typ.prisma, optional)
-		if unique {
-			line += " @unique"
-		}
-		return "schema.prisma, model " + l.table + ": " + line
+		return "schema.prisma, model " + l.table + ": " + prismaField(col, name)
 	case "drizzle":
-		line := fmt.Sprintf("%s: %s(%q%s)", name, typ.drizzle, name, typ.arguments)
-		if unique {
-			line += ".unique()"
-		}
-		if !col.null {
-			line += ".notNull()"
-		}
-		return "Drizzle, table " + l.table + ": " + line
+		return "Drizzle, table " + l.table + ": " + drizzleField(col, name)
 	}
 	return ""
 }
 
-// newTable returns the lines of the table of passwords, which no product makes.
-func (l schemaLines) newTable(t *comparedTable) string {
-	if t.name != "passwords" {
-		return ""
+func prismaField(col column, name string) string {
+	optional, unique := "", ""
+	if col.null {
+		optional = "?"
 	}
-	name := func(column string) string { return t.names.column(t.name, column) }
-	var lines string
+	if col.name == "email" {
+		unique = " @unique"
+	}
+	return name + " " + fmt.Sprintf(columnTypes[col.typ].prisma, optional) + unique
+}
+
+func drizzleField(col column, name string) string {
+	field := fmt.Sprintf("%s: %s(%q%s)", name, columnTypes[col.typ].drizzle, name, columnTypes[col.typ].arguments)
+	if col.name == "email" {
+		field += ".unique()"
+	}
+	if !col.null {
+		field += ".notNull()"
+	}
+	return field
+}
+
+// newTable returns the lines of a table that the site lacks.
+func (l schemaLines) newTable(t *comparedTable) string {
+	key, users := t.indexes[0].columns[0], t.names.bare("users")
+	var lines []string
 	switch l.product {
 	case "prisma":
-		lines = `schema.prisma, model {users}: {passwords} {passwords}?
-schema.prisma, a new model:
-model {passwords} {
-  {userId} String @id
-  {hash} String
-  {state} String
-  user {users} @relation(fields: [{userId}], references: [{id}], onDelete: Cascade, onUpdate: NoAction)
-}`
+		many := "[]"
+		if key == "userId" {
+			many = "?"
+		}
+		lines = []string{"schema.prisma, model " + users + ": " + l.table + " " + l.table + many, "schema.prisma, a new model:", "model " + l.table + " {"}
+		for _, col := range t.columns {
+			field := "  " + prismaField(col, t.names.column(t.name, col.name))
+			if col.name == key {
+				field += " @id"
+			}
+			lines = append(lines, field)
+		}
+		lines = append(lines, "  "+t.prismaOwner(), "}")
 	case "drizzle":
-		lines = `Drizzle, a new table:
-export const passwords = pgTable("{passwords}", {
-  userId: text("{userId}").primaryKey().references(() => users.id, { onDelete: "cascade" }),
-  hash: text("{hash}").notNull(),
-  state: text("{state}").notNull(),
-})`
+		lines = []string{"Drizzle, a new table:", fmt.Sprintf("export const %s = pgTable(%q, {", t.name, l.table)}
+		for _, col := range t.columns {
+			field := drizzleField(col, t.names.column(t.name, col.name))
+			if col.name == key {
+				field = strings.Replace(field, ".notNull()", ".primaryKey()", 1)
+			}
+			if col.name == "userId" {
+				field += drizzleOwner
+			}
+			lines = append(lines, "  "+field+",")
+		}
+		lines = append(lines, "})")
 	}
-	lines = strings.NewReplacer("{passwords}", l.table, "{users}", t.names.bare("users"), "{id}", t.names.column("users", "id"),
-		"{userId}", name("userId"), "{hash}", name("hash"), "{state}", name("state")).Replace(lines)
-	return strings.ReplaceAll(lines, "\n", "\n-- ")
+	return strings.Join(lines, "\n-- ")
 }
+
+// owner returns the line of the foreign key to users.
+func (l schemaLines) owner(t *comparedTable) string {
+	switch l.product {
+	case "prisma":
+		return "schema.prisma, model " + t.names.bare("users") + ": " + l.table + " " + l.table + "[]\n-- schema.prisma, model " + l.table + ": " + t.prismaOwner()
+	case "drizzle":
+		return "Drizzle, table " + l.table + ": " + drizzleField(column{name: "userId", typ: "id"}, t.names.column(t.name, "userId")) + drizzleOwner
+	}
+	return ""
+}
+
+// prismaOwner is the field of the user, and drizzleOwner what follows the column of the ID.
+func (t *comparedTable) prismaOwner() string {
+	return fmt.Sprintf("user %s @relation(fields: [%s], references: [%s], onDelete: Cascade, onUpdate: NoAction)",
+		t.names.bare("users"), t.names.column(t.name, "userId"), t.names.column("users", "id"))
+}
+
+const drizzleOwner = `.references(() => users.id, { onDelete: "cascade" })`
 
 // index returns the line of an index.
 func (l schemaLines) index(ix index, name string) string {
