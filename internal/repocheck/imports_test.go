@@ -6,13 +6,48 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/imports.txt")
+
+// maxModules is the largest number of modules of the repository, those outside the
+// workspace counted. Each has dependencies to keep up to date.
+const maxModules = 20
+
+// TestModulesAreFew counts the modules. Those outside the workspace are tested only if
+// the Makefile names them.
+func TestModulesAreFew(t *testing.T) {
+	all := allModules(t)
+	if len(all) > maxModules {
+		t.Errorf("%d modules, want at most %d", len(all), maxModules)
+	}
+	foreign := regexp.MustCompile(`(?m)^FOREIGN := (.*)$`).FindStringSubmatch(read(t, "Makefile"))
+	outside := regexp.MustCompile(`(?m)^OUTSIDE := \$\(FOREIGN\) (.*)$`).FindStringSubmatch(read(t, "Makefile"))
+	if foreign == nil || outside == nil {
+		t.Fatal("the Makefile has no FOREIGN and OUTSIDE")
+	}
+	tested := slices.Concat(modules(t, root), strings.Fields(foreign[1]), strings.Fields(outside[1]))
+	slices.Sort(tested)
+	if !slices.Equal(tested, all) {
+		t.Errorf("go.work and the Makefile name the modules %v, and there are %v", tested, all)
+	}
+}
+
+// allModules returns the folders of all modules of the repository, sorted.
+func allModules(t *testing.T) (dirs []string) {
+	t.Helper()
+	for _, name := range tracked(t, "*go.mod") {
+		dirs = append(dirs, path.Dir(name))
+	}
+	slices.Sort(dirs)
+	return dirs
+}
 
 // TestImports compares the dependencies of each module, and the further ones of its
 // tests, with a committed list. An unintended new line is a dependency for every
@@ -21,7 +56,7 @@ var update = flag.Bool("update", false, "rewrite testdata/imports.txt")
 func TestImports(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var got bytes.Buffer
-	for _, dir := range modules(t, root) {
+	for _, dir := range allModules(t) {
 		build := dependencies(t, filepath.Join(root, dir), shipped(t, filepath.Join(root, dir))...)
 		tests := dependencies(t, filepath.Join(root, dir), "-test", "./...")
 		tests = slices.DeleteFunc(tests, func(m string) bool { return slices.Contains(build, m) })
