@@ -179,12 +179,16 @@ func TestPasswordsOfSites(t *testing.T) {
 					run(t, db, statement)
 				}
 				a := s.adapter(t, db)
-				if err := a.CheckSchema(ctx); err != nil {
+				checked := s.adapter(t, db)
+				if err := errors.Join(checked.CheckSchema(ctx), a.EnsureSchema(ctx)); err != nil {
 					t.Fatal(err)
 				}
 				has, ok := adapter.Capability[adapter.Passwords](a)
 				if !ok {
-					t.Fatal("the adapter says that it has no passwords")
+					t.Fatal("after EnsureSchema the adapter says that it has no passwords")
+				}
+				if a.RequiresEmail() != checked.RequiresEmail() {
+					t.Errorf("after EnsureSchema RequiresEmail is %v, after CheckSchema not", a.RequiresEmail())
 				}
 				callPasswords(t, has, adaID)
 				if left := must(s.adapter(t, db).SchemaChanges(ctx))(t); len(left) != 0 {

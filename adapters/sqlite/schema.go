@@ -144,6 +144,7 @@ func (a *Adapter) isCurrent(ctx context.Context) (done bool, err error) {
 			return nil
 		}
 		if a.foreign {
+			a.accept(compared)
 			done = true
 			return nil
 		}
