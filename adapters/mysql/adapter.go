@@ -25,11 +25,14 @@ type DB interface {
 // its instant is outside the years 1 to 9999 [TIME-02] [TIME-05].
 //
 // With a *sql.DB each write is a transaction, which is repeated after a deadlock. With a
-// *sql.Conn it is a transaction, or a savepoint in the transaction that the connection
-// is in. With a *sql.Tx it is a savepoint, and is not repeated: a deadlock undoes the
-// whole transaction of the caller. Calls on one connection wait for each other.
+// *sql.Conn it is a transaction too, or a savepoint in the transaction that the connection
+// is in. With a *sql.Tx it is a savepoint. In a transaction of the caller nothing is
+// repeated: a deadlock undoes the whole of it, and the error says so. Calls on one
+// connection wait for each other.
 //
-// The driver closes the connection of a call whose context ends.
+// The driver closes the connection of a call whose context ends. A COMMIT that waits then
+// is killed over another connection of the pool, within a second. On a *sql.Conn the call
+// waits for it, up to 5 s.
 type Adapter struct {
 	db     DB
 	pool   *sql.DB // db, if it is a *sql.DB

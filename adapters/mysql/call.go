@@ -147,8 +147,8 @@ func (a *Adapter) connection(ctx context.Context) (*sql.Conn, error) {
 // read runs statements that read.
 func (a *Adapter) read(ctx context.Context, op string, run func(o on) error) error {
 	return a.call(ctx, op, func() error {
-		if a.pool == nil {
-			return run(a.on(a.db, a.inTx))
+		if a.pool == nil { // a connection may be in a transaction of the caller
+			return ofCaller(run(a.on(a.db, a.inTx)))
 		}
 		began := time.Now()
 		conn, err := a.connection(ctx)
@@ -162,6 +162,22 @@ func (a *Adapter) read(ctx context.Context, op string, run func(o on) error) err
 		}
 		return err
 	})
+}
+
+// callersError is an error in a transaction of the caller: nothing is tried again there.
+type callersError struct{ error }
+
+func (e callersError) Unwrap() error { return e.error }
+
+// ofCaller returns the error of a call in a transaction of the caller.
+func ofCaller(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isNumber(err, deadlock, checkedRead):
+		err = fmt.Errorf("the server has undone the whole transaction of the caller: %w", err)
+	}
+	return callersError{err}
 }
 
 // write runs statements that all take effect or none.
@@ -185,7 +201,7 @@ func (a *Adapter) write(ctx context.Context, op string, run func(o on) error) er
 				return a.inTransaction(ctx, db, run)
 			}
 		}
-		return a.inSavepoint(ctx, run)
+		return ofCaller(a.inSavepoint(ctx, run))
 	})
 }
 
@@ -213,10 +229,10 @@ func (a *Adapter) call(ctx context.Context, op string, f func() error) error {
 			return nil
 		}
 		again := isNumber(err, deadlock, lockWaitTimeout, checkedRead) || errors.Is(err, errLeft)
-		switch {
-		case a.inTx && isNumber(err, deadlock):
-			return failed(ctx, op, fmt.Errorf("the server has undone the whole transaction of the caller: %w", err))
-		case a.pool == nil || !again || try == maxTries || sleep(ctx, rand.N(time.Millisecond<<min(try, 6))) != nil:
+		if callers := (callersError{}); errors.As(err, &callers) {
+			return failed(ctx, op, callers.error)
+		}
+		if !again || try == maxTries || sleep(ctx, rand.N(time.Millisecond<<min(try, 6))) != nil {
 			return failed(ctx, op, err)
 		}
 	}
@@ -240,7 +256,8 @@ func (a *Adapter) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // inTransaction runs statements in a transaction. A statement that waits for a lock when
-// ctx ends may still run on the server, but it is never committed.
+// ctx ends may still run on the server, but it is never committed, except for COMMIT itself,
+// which is ended.
 func (a *Adapter) inTransaction(ctx context.Context, conn *sql.Conn, run func(o on) error) error {
 	began := time.Now()
 	_, err := conn.ExecContext(ctx, "START TRANSACTION")
@@ -248,7 +265,7 @@ func (a *Adapter) inTransaction(ctx context.Context, conn *sql.Conn, run func(o 
 		err = run(a.on(conn, false))
 	}
 	if err == nil {
-		_, err = conn.ExecContext(ctx, "COMMIT")
+		err = on{a, conn, false, nil}.lasting(ctx, "COMMIT")
 	}
 	if err == nil {
 		return nil
@@ -313,8 +330,8 @@ func (a *Adapter) inSavepoint(ctx context.Context, run func(o on) error) error {
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollBackTime)
 	defer cancel()
-	if _, undoing := a.db.ExecContext(undo, "ROLLBACK TO SAVEPOINT gatehouse"); undoing != nil && !isNumber(err,
-		deadlock) {
+	_, undoing := a.db.ExecContext(undo, "ROLLBACK TO SAVEPOINT gatehouse")
+	if undoing != nil && !isNumber(err, deadlock, checkedRead) {
 		err = errors.Join(err, errors.New("the savepoint could not be undone: roll the transaction back"))
 	}
 	return err

@@ -77,7 +77,7 @@ func (a *Adapter) alone(ctx context.Context) error {
 	}
 	defer leave()
 	single := *a
-	single.db, single.pool, single.turn = conn, nil, nil
+	single.db, single.turn = conn, nil
 	o := on{&single, conn, false, nil}
 	before, err := one(ctx, o, "SELECT @@SESSION.lock_wait_timeout", readNumber)
 	if err != nil {
@@ -183,7 +183,7 @@ func (a *Adapter) outside(ctx context.Context) (conn *sql.Conn, leave func(), er
 // for a second, some times, so that the site's statements do not queue behind it.
 func (a *Adapter) alter(ctx context.Context, o on, statement string) error {
 	for try := 1; ; try++ {
-		_, err := o.exec(ctx, statement)
+		err := o.lasting(ctx, statement)
 		switch {
 		case err == nil || isNumber(err, duplicateTable, duplicateColumn, duplicateKeyName): // another node may have done it
 			return nil

@@ -34,9 +34,9 @@ const addLease = "ALTER TABLE `" + versionTable + "` ADD COLUMN migrating VARCHA
 
 // makeVersionTable makes the version table, its row, and the columns of the lease.
 func makeVersionTable(ctx context.Context, o on) error {
-	_, err := o.exec(ctx, createVersion)
+	err := o.lasting(ctx, createVersion)
 	if err == nil {
-		_, err = o.exec(ctx, setVersion(0))
+		err = o.lasting(ctx, setVersion(0))
 	}
 	if err != nil {
 		return notOurs(o, err)
@@ -59,7 +59,7 @@ func notOurs(o on, err error) error {
 
 // take takes or renews the lease. It reports whether this process may change the tables now.
 func (l *lease) take(ctx context.Context, o on) (bool, error) {
-	_, err := o.exec(ctx, "UPDATE `"+versionTable+"` SET until = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, migrating = ? WHERE single = 1 "+
+	err := o.lasting(ctx, "UPDATE `"+versionTable+"` SET until = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, migrating = ? WHERE single = 1 "+
 		"AND (migrating IS NULL OR migrating = ?? OR until IS NULL OR until < UTC_TIMESTAMP(3))", l.length.Microseconds(), l.name)
 	if isNumber(err, deadlock, lockWaitTimeout, checkedRead) { // another process takes it now
 		return false, nil
@@ -87,7 +87,7 @@ func (l *lease) await(ctx context.Context, o on) error {
 // giveBack ends the lease. If that fails, the lease ends by itself.
 func (l *lease) giveBack(ctx context.Context, o on) {
 	const query = "UPDATE `" + versionTable + "` SET migrating = NULL, until = NULL WHERE single = 1 AND migrating = ?"
-	_, _ = o.exec(ctx, query, l.name)
+	_ = o.lasting(ctx, query, l.name)
 }
 
 // renewing renews the lease over the pool until stop is called, or ends the context when

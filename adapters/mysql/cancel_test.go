@@ -1,0 +1,123 @@
+package mysql_test
+
+import (
+	"context"
+
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mysql"
+	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
+)
+
+// awaitStatement returns when the server runs such a statement for another connection to the database, or none.
+func awaitStatement(t *testing.T, env *mysqltest.Env, like string, want bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for running := !want; running != want; <-tick.C {
+		if err := env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) > 0 FROM information_schema.PROCESSLIST "+
+			"WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND INFO LIKE ?", like).Scan(&running); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readLock takes the lock of a backup, under which every COMMIT waits, and returns the function that gives it back.
+func readLock(t *testing.T, env *mysqltest.Env) (unlock func()) {
+	t.Helper()
+	conn, err := env.Admin.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "FLUSH TABLES WITH READ LOCK"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		_, err := conn.ExecContext(context.WithoutCancel(t.Context()), "UNLOCK TABLES")
+		if err = errors.Join(err, conn.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCancelledCommit: a COMMIT that waits when its context ends takes no effect after the call has returned. The lock
+// holds for the whole server, so this test is not parallel.
+func TestCancelledCommit(t *testing.T) {
+	env := open(t, mysqltest.Settings{})
+	sure := on(t, env.Admin)
+	for _, conns := range []int{1, 4} {
+		t.Run(fmt.Sprint(conns, " connections"), func(t *testing.T) {
+			db, proxy := poolThroughProxy(t, env, conns)
+			a, id := on(t, db), fmt.Sprint("u", conns)
+			if err := a.CheckSchema(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			held, err := proxy.Inject(fault.HoldReply, 2) // of the statement before COMMIT
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { _, err := a.CreateUser(ctx, adapter.User{ID: id}); ended <- err }()
+			<-held.Hit()
+			unlock := readLock(t, env)
+			held.Release()
+			awaitStatement(t, env, "COMMIT%", true)
+			cancel()
+			began := time.Now()
+			if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(began) > 2*time.Second {
+				t.Errorf("after %v: %v, want context.Canceled at once", time.Since(began), err)
+			}
+			unlock()
+			awaitStatement(t, env, "COMMIT%", false)
+			if u, err := sure.GetUser(t.Context(), id); u != nil || err != nil {
+				t.Errorf("after the call had returned: %v, %v", u, err)
+			}
+			if _, err := a.CreateUser(t.Context(), adapter.User{ID: id}); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+		})
+	}
+}
+
+// TestCancelledEnsureSchema: a statement that changes a table, and waits for it when the context ends, changes nothing
+// after the call has returned. On a connection the call waits for the statement.
+func TestCancelledEnsureSchema(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	single := pool(t, databaseOf(t, env), func(*driver.Config) {})
+	single.SetMaxOpenConns(1)
+	conn, err := env.Admin.Conn(t.Context())
+	must(t, err)
+	defer func() { _ = conn.Close() }()
+	for name, db := range map[string]mysql.DB{"pool": env.Admin, "pool of one": single, "conn": conn} {
+		prefix := "e" + fmt.Sprint(len(name)) + "_"
+		must(t, on(t, env.Admin, mysql.WithPrefix(prefix)).EnsureSchema(t.Context()))
+		statement(t, env.Admin, fmt.Sprintf("ALTER TABLE %ssession DROP KEY %[1]ssession_expires_idx", prefix))
+		reader := begun(t, env)
+		statement(t, reader, "DELETE FROM "+prefix+"session WHERE FALSE") // uses the table
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- on(t, db, mysql.WithPrefix(prefix)).EnsureSchema(ctx) }()
+		awaitStatement(t, env, "ALTER TABLE `"+prefix+"%", true)
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want context.Canceled", name, err)
+		}
+		must(t, reader.Rollback())
+		awaitStatement(t, env, "ALTER TABLE `"+prefix+"%", false)
+		keys := -1
+		must(t, env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.STATISTICS "+
+			"WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME = ?", prefix+"session_expires_idx").Scan(&keys))
+		if keys != 0 {
+			t.Errorf("%s: the key was added after the call had returned", name)
+		}
+	}
+}
