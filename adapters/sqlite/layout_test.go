@@ -467,6 +467,34 @@ func TestNeverBeside(t *testing.T) {
 	}
 }
 
+// TestNeighbors: a set of ours without a prefix hides itself, and no table of others.
+func TestNeighbors(t *testing.T) {
+	const plural = `CREATE TABLE users (id text PRIMARY KEY, email text, emailVerified integer); INSERT INTO users VALUES ('ck1', 'ada@example.com', 1);`
+	for name, c := range map[string]struct{ script, want string }{
+		"ours":                           {"", ""},
+		"a full set of others":           {plural, `"users"`},
+		"better-auth":                    {`CREATE TABLE passkey (id text, "credentialID" text)`, `"passkey"`},
+		"Prisma where ours were dropped": {`DROP TABLE passwords; DROP TABLE authenticator; DROP TABLE session; DROP TABLE account; DROP TABLE user; DROP TABLE verificationToken;` + sqlitetest.PrismaTables, "WithLayout(sqlite.Prisma())"},
+		"others without a version row":   {`DELETE FROM gatehouse_schema`, `"user"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, db := wirings[0].newAdapter(t)
+			run(t, db, c.script)
+			err := must(sqlite.New(db, sqlite.WithPrefix("auth_")))(t).EnsureSchema(t.Context())
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			says(t, err, c.want)
+			if len(objects(t, db)) == 0 || strings.Contains(strings.Join(objects(t, db), ""), "auth_") {
+				t.Error("the refused call has made tables")
+			}
+		})
+	}
+}
+
 // TestSchemaChangesOfSites runs what SchemaChanges returns for a site. Then nothing is
 // left to change, and the site is served as before.
 func TestSchemaChangesOfSites(t *testing.T) {

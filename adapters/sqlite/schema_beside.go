@@ -29,15 +29,15 @@ func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name,
 
 // compareOthers looks for tables that look like those of another authentication
 // library: with the prefix of the layout or without one. The tables that EnsureSchema
-// made for another prefix, next to their own version table, are neighbors. It refuses
-// if a table of the layout is missing, or if all are empty and others are not.
+// made without a prefix, next to their own version table, are neighbors; other tables
+// beside them are not. It refuses if a table of the layout is missing, or if all are
+// empty and others are not.
 func (c *comparison) compareOthers(ctx context.Context, all []found) error {
 	a := c.of
 	if a.newTables || a.foreign {
 		return nil
 	}
 	tables := map[string]map[string]bool{}
-	neighbor := false
 	rows, err := a.db.QueryContext(ctx, `SELECT t.name, x.name FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS x WHERE t.type = 'table'`)
 	err = drain(rows, err, func(rows *sql.Rows) error {
 		var table, column string
@@ -46,9 +46,13 @@ func (c *comparison) compareOthers(ctx context.Context, all []found) error {
 			tables[table] = map[string]bool{}
 		}
 		tables[table][plain(column)] = true
-		neighbor = neighbor || a.prefix != "" && table == "gatehouse_schema"
 		return err
 	})
+	neighbor := false
+	if err == nil && a.prefix != "" && tables["gatehouse_schema"]["version"] {
+		rows, err = a.db.QueryContext(ctx, `SELECT EXISTS (SELECT 1 FROM gatehouse_schema)`)
+		err = drain(rows, err, func(rows *sql.Rows) error { return rows.Scan(&neighbor) })
+	}
 	if err != nil {
 		return err
 	}
@@ -72,14 +76,15 @@ func (c *comparison) compareOthers(ctx context.Context, all []found) error {
 		bare := plain(name)
 		if a.prefix != "" && strings.HasPrefix(strings.ToLower(name), strings.ToLower(a.prefix)) {
 			bare = plain(name[len(a.prefix):])
-		} else if neighbor {
-			continue
 		}
 		kind, like := besideKinds[strings.TrimSuffix(bare, "s")]
 		has := func(set []string) bool {
 			return len(set) > 0 && !slices.ContainsFunc(set, func(c string) bool { return !columns[c] })
 		}
 		made := has(kind.better) && !has(kind.columns) // by better-auth, perhaps with a name of ours
+		if neighbor && !made && name == kind.table {
+			continue
+		}
 		if like && (made || has(kind.columns) && !ours[strings.ToLower(name)]) {
 			better = better || made
 			others = append(others, `"`+name+`"`)
