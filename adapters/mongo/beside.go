@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -54,6 +55,9 @@ const (
 	payload    = "Payload"
 )
 
+// defaultNames are the adapter's own collections, without a prefix.
+var defaultNames = []string{"users", "accounts", "sessions", "verification_tokens", "authenticators"}
+
 // plain returns a name without case and underscores.
 func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
@@ -72,62 +76,95 @@ type other struct {
 	name, kind string
 	product    string // that made it, if no names serve it
 	full       bool   // has documents
-	neighbor   bool   // EnsureIndexes made it, for an adapter with another prefix
+	ours       bool   // EnsureIndexes made its index of addresses
 }
 
 // checkBeside refuses a database in which the adapter would begin with nobody, although
 // collections that look like those of another authentication library have, or will have,
 // the people of the site.
-func (s *site) checkBeside(ctx context.Context, specs []mgo.CollectionSpecification, found values) error {
+func (s *site) checkBeside(ctx context.Context, specs []mgo.CollectionSpecification, all bool, found values) error {
 	half := s.names != Collections{} // some names are given, and the others are the defaults
 	if s.newCollections || !half && (found.has(s.users) || found.has(s.accounts)) {
 		return nil
 	}
+	if !all && (s.names.Users == "" && !found.has(s.users) || s.names.Accounts == "" && !found.has(s.accounts)) {
+		return s.unseen(ctx, []collection{s.collection("")}, rightListCollections)
+	}
 	ours := s.collectionNames()
-	made, neighbors := false, false
+	made, neighbor := false, false
 	var others []other
+	var unread []collection
 	for _, spec := range specs {
 		if slices.Contains(ours, spec.Name) {
 			made = true
 			continue
 		}
-		o, err := s.lookAt(ctx, spec.Name)
-		if err != nil {
+		kind, own := s.kindOf(spec.Name)
+		given := s.names
+		if kind == "" || half && (*besideKinds[kind].field(&given) != "" || found.has(own)) {
+			continue
+		}
+		o, err := s.lookAt(ctx, spec.Name, kind)
+		switch {
+		case isCode(err, unauthorized):
+			unread = append(unread, s.collection(spec.Name))
+		case err != nil:
 			return err
+		case o != nil && (o.full || !half):
+			others = append(others, *o)
+			neighbor = neighbor || o.ours && o.name == defaultNames[0] && s.prefix != ""
 		}
-		if o == nil {
-			continue
-		}
-		neighbors = neighbors || o.neighbor && s.prefix != ""
-		given, own := s.names, s.ofKind(o.kind)
-		if half && (*besideKinds[o.kind].field(&given) != "" || found.has(own) || !o.full) {
-			continue
-		}
-		others = append(others, *o)
 	}
-	if neighbors || !slices.ContainsFunc(others, func(o other) bool { return o.full || !made }) {
-		return nil
+	others = slices.DeleteFunc(others, func(o other) bool {
+		return neighbor && o.product == "" && slices.Contains(defaultNames, o.name)
+	})
+	if slices.ContainsFunc(others, func(o other) bool { return o.full || !made }) {
+		return s.refuseBeside(others)
 	}
+	if neighbor { // with its collections, whatever the database user may do there
+		unread = slices.DeleteFunc(unread, func(c collection) bool { return slices.Contains(defaultNames, c.Name()) })
+	}
+	if len(unread) > 0 {
+		return s.unseen(ctx, unread, rightFind, rightListIndexes)
+	}
+	return nil
+}
+
+// unseen is the error of a database whose people can't be seen, because the database user
+// lacks rights.
+func (s *site) unseen(ctx context.Context, in []collection, rights ...string) error {
+	lacks, err := s.lacksRights(ctx, in, func(collection) []string { return rights })
+	if err != nil {
+		return err
+	}
+	if lacks == "" {
+		lacks = "the database user lacks rights: " + strings.Join(rights, ", ")
+	}
+	return fmt.Errorf("the adapter has no users yet, and can't see whether another authentication library has: %s; "+
+		"WithNewCollections begins with nobody all the same", lacks)
+}
+
+// refuseBeside names the collections of others and the options.
+func (s *site) refuseBeside(others []other) error {
 	slices.SortFunc(others, func(x, y other) int { return strings.Compare(x.name, y.name) })
 	var names []string
-	theirs := s.names
-	if i := slices.IndexFunc(others, func(o other) bool { return o.product != "" }); i >= 0 {
-		for _, o := range others {
-			names = append(names, o.name)
-		}
-		return fmt.Errorf("collections of %s are there: %s: no names serve them, because they have other fields; "+
-			"WithNewCollections begins with new ones beside them, in which nobody of theirs is known", others[i].product, strings.Join(names, ", "))
-	}
+	theirs, product := s.names, ""
 	for _, o := range others {
 		names = append(names, o.name)
+		product = cmp.Or(product, o.product)
 		*besideKinds[o.kind].field(&theirs) = o.name
+	}
+	const begin = "WithNewCollections begins with new ones beside them, in which nobody of theirs is known"
+	if product != "" {
+		return fmt.Errorf("collections of %s are there: %s: no names serve them, because they have other fields; %s",
+			product, strings.Join(names, ", "), begin)
 	}
 	instead := ""
 	if s.prefix != "" {
 		instead = ", without WithPrefix,"
 	}
-	return fmt.Errorf("collections that look like those of another authentication library are there: %s: WithCollections(%s)%s serves them; "+
-		"WithNewCollections begins with new ones beside them, in which nobody of theirs is known", strings.Join(names, ", "), theirs.literal(), instead)
+	return fmt.Errorf("collections that look like those of another authentication library are there: %s: WithCollections(%s)%s serves them; %s",
+		strings.Join(names, ", "), theirs.literal(), instead, begin)
 }
 
 // ofKind returns the adapter's collection of a kind.
@@ -138,24 +175,28 @@ func (s *site) ofKind(kind string) collection {
 	return s.all()[i]
 }
 
-// lookAt returns the collection if it looks like one of an authentication library, by the
-// fields of some documents and of its indexes.
-func (s *site) lookAt(ctx context.Context, name string) (*other, error) {
+// kindOf returns the kind of a collection by its name, which is empty if no library of
+// authentication has such a name, and the adapter's own collection of that kind.
+func (s *site) kindOf(name string) (kind string, own collection) {
 	bare := plain(name)
 	if rest, ok := strings.CutPrefix(bare, plain(s.prefix)); ok {
 		bare = rest
 	}
-	o := &other{name: name, kind: strings.TrimSuffix(bare, "s")}
-	kind, known := besideKinds[o.kind]
-	if !known {
-		return nil, nil
+	kind = strings.TrimSuffix(bare, "s")
+	if _, known := besideKinds[kind]; !known {
+		return "", own
 	}
+	return kind, s.ofKind(kind)
+}
+
+// lookAt returns the collection if it looks like one of an authentication library, by the
+// fields of some documents and of its indexes. The error is one of a lacking right if they
+// can't be read.
+func (s *site) lookAt(ctx context.Context, name, kind string) (*other, error) {
+	o := &other{name: name, kind: kind}
 	c := s.collection(name)
 	fields := map[string]bool{}
 	found, err := c.aggregateNow(ctx, bson.D{{Key: "$limit", Value: int32(20)}})
-	if isCode(err, unauthorized) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -170,34 +211,36 @@ func (s *site) lookAt(ctx context.Context, name string) (*other, error) {
 		}
 	}
 	indexes, err := c.listIndexes(ctx)
-	if err != nil && !isCode(err, unauthorized) {
+	if err != nil && !(o.full && isCode(err, unauthorized)) {
 		return nil, err
 	}
 	for _, i := range indexes {
+		ours := i.Name == "email_unique" && isTextFilter(i.Partial, "email")
+		o.ours = o.ours || ours
 		elements, _ := i.Key.Elements()
 		for _, e := range elements {
 			fields[plain(e.Key())] = true
-			// Optional fields may be absent in all documents of Prisma, which names its
-			// indexes by the model.
-			if e.Key() == "email" && strings.HasSuffix(i.Name, "_email_key") {
+			// Optional fields may be absent in all documents. Prisma names its indexes by the
+			// model.
+			if e.Key() == "email" && (ours || strings.HasSuffix(i.Name, "_email_key")) {
 				fields["emailverified"] = true
 			}
 		}
-		o.neighbor = o.neighbor || i.Name == "email_unique" && isTextFilter(i.Partial, "email")
 	}
 	has := func(set []string) bool {
 		return len(set) > 0 && !slices.ContainsFunc(set, func(f string) bool { return !fields[f] })
 	}
-	if slices.ContainsFunc(kind.fields, has) {
+	like := besideKinds[kind]
+	if slices.ContainsFunc(like.fields, has) {
 		if fields["hashedpassword"] || fields["puser"] { // which also has email, emailVerified and _session_token
 			o.product = parse
 		}
 		return o, nil
 	}
-	i := slices.IndexFunc(kind.others, func(p product) bool { return has(p.fields) })
+	i := slices.IndexFunc(like.others, func(p product) bool { return has(p.fields) })
 	if i < 0 {
 		return nil, nil
 	}
-	o.product = kind.others[i].name
+	o.product = like.others[i].name
 	return o, nil
 }

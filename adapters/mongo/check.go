@@ -21,7 +21,7 @@ func (s *site) check(ctx context.Context) error {
 	if err := s.checkRights(ctx, s.rights); err != nil {
 		return err
 	}
-	specs, err := s.collectionsThere(ctx)
+	specs, all, err := s.collectionsThere(ctx)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *site) check(ctx context.Context) error {
 	if err := s.checkValues(values); err != nil {
 		return err
 	}
-	if err := s.checkBeside(ctx, specs, values); err != nil {
+	if err := s.checkBeside(ctx, specs, all, values); err != nil {
 		return err
 	}
 	if err := s.checkEmailIndex(ctx); err != nil {
@@ -63,6 +63,8 @@ const (
 	rightInsert = "insert"
 	rightUpdate = "update"
 	rightRemove = "remove"
+
+	rightListCollections = "listCollections" // on the database, until somebody is stored
 
 	// Of EnsureIndexes and CheckIndexes.
 	rightListIndexes = "listIndexes"
@@ -142,12 +144,13 @@ func (s *site) lacksRights(ctx context.Context, of []collection, needed func(col
 		var rights bson.A
 		for _, right := range needed(c) {
 			if !slices.ContainsFunc(status.Info.Privileges, func(p privilege) bool { return p.allows(right, c) }) {
-				lacks = append(lacks, fmt.Sprintf("%s on %s.%s", right, c.Database().Name(), c.Name()))
+				lacks = append(lacks, right+" on "+strings.TrimSuffix(c.Database().Name()+"."+c.Name(), "."))
 				rights = append(rights, right)
 			}
 		}
 		if len(rights) > 0 {
-			grants = append(grants, bson.D{{Key: "resource", Value: bson.D{{Key: "db", Value: c.Database().Name()}, {Key: "collection", Value: c.Name()}}}, {Key: "actions", Value: rights}})
+			on := bson.D{{Key: "db", Value: c.Database().Name()}, {Key: "collection", Value: c.Name()}}
+			grants = append(grants, bson.D{{Key: "resource", Value: on}, {Key: "actions", Value: rights}})
 		}
 	}
 	if len(lacks) == 0 {
@@ -156,7 +159,8 @@ func (s *site) lacksRights(ctx context.Context, of []collection, needed func(col
 	advice := "give it the role readWrite, or one with these rights"
 	for _, r := range status.Info.Roles {
 		if !slices.Contains(builtInRoles, r.Role) {
-			advice = fmt.Sprintf("in the database %s run %s", r.DB, shell(bson.D{{Key: "grantPrivilegesToRole", Value: r.Role}, {Key: "privileges", Value: grants}}))
+			grant := bson.D{{Key: "grantPrivilegesToRole", Value: r.Role}, {Key: "privileges", Value: grants}}
+			advice = fmt.Sprintf("in the database %s run %s", r.DB, shell(grant))
 			break
 		}
 	}
@@ -171,21 +175,22 @@ func (s *site) command(ctx context.Context, command bson.D) *mgo.SingleResult {
 // collectionsThere returns the collections of the adapter, and those whose names are like
 // names of another authentication library. A database user without the right to list all
 // sees those that it may use, without their options.
-func (s *site) collectionsThere(ctx context.Context) ([]mgo.CollectionSpecification, error) {
+func (s *site) collectionsThere(ctx context.Context) (specs []mgo.CollectionSpecification, all bool, err error) {
 	db := s.users.Database()
 	filter := bson.D{{Key: "$or", Value: bson.A{
 		bson.D{{Key: "name", Value: bson.D{{Key: "$in", Value: append(s.collectionNames(), s.passwords.Name())}}}},
 		bson.D{{Key: "name", Value: bson.D{{Key: "$regex", Value: s.besidePattern()}, {Key: "$options", Value: "i"}}}},
 	}}}
-	specs, err := db.ListCollectionSpecifications(abortable{ctx}, filter)
-	if err = s.users.done(ctx, "listCollections", err); !isCode(err, unauthorized) {
-		return specs, err
+	specs, err = db.ListCollectionSpecifications(abortable{ctx}, filter)
+	if err = s.users.done(ctx, rightListCollections, err); !isCode(err, unauthorized) {
+		return specs, true, err
 	}
-	specs, err = db.ListCollectionSpecifications(abortable{ctx}, filter, driver.ListCollections().SetNameOnly(true).SetAuthorizedCollections(true))
-	if err = s.users.done(ctx, "listCollections", err); isCode(err, unauthorized) {
-		return nil, nil
+	own := driver.ListCollections().SetNameOnly(true).SetAuthorizedCollections(true)
+	specs, err = db.ListCollectionSpecifications(abortable{ctx}, filter, own)
+	if err = s.users.done(ctx, rightListCollections, err); isCode(err, unauthorized) {
+		return nil, false, nil
 	}
-	return specs, err
+	return specs, false, err
 }
 
 func (s *site) collectionNames() (names []string) {

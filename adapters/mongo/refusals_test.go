@@ -176,6 +176,81 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// TestBesideWithFewRights: a database user with the rights of the README alone does not begin
+// with nobody beside the people of another library. The error names the right that it takes to
+// look at them. Where nothing else is in the database, those rights are enough.
+func TestBesideWithFewRights(t *testing.T) {
+	ctx := t.Context()
+	admin := withUsers.connect(t)
+	signIn := func(t *testing.T, name, role string) *mgo.Database {
+		t.Helper()
+		all := func(string, string) bool { return true }
+		client := must(mongotest.SignIn(t, admin.Database(name), withUsers.url(t), role, ownCollections, all))(t)
+		return client.Database(name)
+	}
+	lists := func(name string) bson.A {
+		return bson.A{bson.M{"resource": bson.M{"db": name, "collection": ""}, "actions": bson.A{"listCollections"}}}
+	}
+	refusedWith := func(t *testing.T, db *mgo.Database, parts ...string) *mongo.Adapter {
+		t.Helper()
+		a := newAdapter(t, db)
+		_, created := a.CreateUser(ctx, adapter.User{Email: "secret@example.com"})
+		_, found := a.GetUserByEmail(ctx, "secret@example.com")
+		for _, err := range []error{created, found, a.EnsureIndexes(ctx), a.CheckIndexes(ctx)} {
+			for _, part := range append(parts, "WithNewCollections") {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("the error does not name %s: %v", part, err)
+				}
+			}
+		}
+		if n := must(admin.Database(db.Name()).Collection("users").CountDocuments(ctx, bson.D{}))(t); n != 0 {
+			t.Errorf("%d users were stored", n)
+		}
+		return a
+	}
+	for _, full := range []bool{true, false} {
+		t.Run(fmt.Sprintf("collections that can't be read, with people: %v", full), func(t *testing.T) {
+			t.Parallel()
+			name := withUsers.newDatabase(t)
+			there := admin.Database(name)
+			if err := mongotest.MakePrisma(ctx, there, ""); err != nil {
+				t.Fatal(err)
+			}
+			if full {
+				store(t, there, ada(), map[string]string{"users": "User", "accounts": "Account", "sessions": "Session", "authenticators": "Authenticator"})
+			}
+			db := signIn(t, name, "role_"+strings.ToLower(rand.Text()))
+			a := refusedWith(t, db, "find on "+name+".User", "listIndexes on "+name+".Account")
+			if err := mongotest.Run(ctx, there, a.EnsureIndexes(ctx).Error()); err != nil {
+				t.Fatal(err)
+			}
+			refusedWith(t, db, "mongo.Prisma()")
+			must(newAdapter(t, db, mongo.WithNewCollections()).CreateUser(ctx, adapter.User{}))(t)
+			must(newAdapter(t, db).CreateUser(ctx, adapter.User{}))(t) // somebody is known now
+		})
+	}
+	t.Run("collections that can't be listed", func(t *testing.T) {
+		t.Parallel()
+		name := withUsers.newDatabase(t)
+		role := "role_" + strings.ToLower(rand.Text())
+		db, there := signIn(t, name, role), admin.Database(name)
+		revoke := bson.D{{Key: "revokePrivilegesFromRole", Value: role}, {Key: "privileges", Value: lists(name)}}
+		if err := there.RunCommand(ctx, revoke).Err(); err != nil {
+			t.Fatal(err)
+		}
+		a := refusedWith(t, db, "listCollections on "+name+":")
+		follow(t, there, a.EnsureIndexes)
+		if err := callAll(ctx, newAdapter(t, db)); err != nil {
+			t.Error(err)
+		}
+		must(a.CreateUser(ctx, adapter.User{}))(t)
+		if err := there.RunCommand(ctx, revoke).Err(); err != nil {
+			t.Fatal(err)
+		}
+		must(newAdapter(t, db).CreateUser(ctx, adapter.User{}))(t)
+	})
+}
+
 // TestRightsAreLost: a right that is taken away later is named, and the command is not quoted.
 func TestRightsAreLost(t *testing.T) {
 	ctx := t.Context()

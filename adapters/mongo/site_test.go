@@ -248,7 +248,27 @@ func TestBeside(t *testing.T) {
 		"a prefix": {func(t *testing.T, db *mgo.Database) {
 			store(t, db, ada(), map[string]string{"users": "auth_User", "accounts": "auth_account"})
 		}, []mongo.Option{mongo.WithPrefix("auth_")}, []string{"auth_User"}},
-		"a neighbor":           {func(t *testing.T, db *mgo.Database) { own(t, db); store(t, db, ada(), nil) }, []mongo.Option{mongo.WithPrefix("auth_")}, nil},
+		"a neighbor":        {func(t *testing.T, db *mgo.Database) { own(t, db); store(t, db, ada(), nil) }, []mongo.Option{mongo.WithPrefix("auth_")}, nil},
+		"an empty neighbor": {func(t *testing.T, db *mgo.Database) { own(t, db) }, []mongo.Option{mongo.WithPrefix("auth_")}, nil},
+		"a full neighbor and Prisma": {func(t *testing.T, db *mgo.Database) {
+			own(t, db)
+			store(t, db, map[string]bson.M{"users": {"email": "bob@example.com", "emailVerified": nil}}, nil)
+			store(t, db, atPrisma(), prisma)
+		}, []mongo.Option{mongo.WithPrefix("auth_")}, []string{"User", "mongo.Prisma()), without WithPrefix"}},
+		"an empty neighbor and Prisma": {func(t *testing.T, db *mgo.Database) { own(t, db); store(t, db, atPrisma(), prisma) },
+			[]mongo.Option{mongo.WithPrefix("auth_")}, []string{"User", "mongo.Prisma()), without WithPrefix"}},
+		"an empty neighbor, ours and Prisma": {func(t *testing.T, db *mgo.Database) {
+			own(t, db)
+			own(t, db, mongo.WithPrefix("auth_"))
+			store(t, db, atPrisma(), prisma)
+		}, []mongo.Option{mongo.WithPrefix("auth_")}, []string{"User", "mongo.Prisma()), without WithPrefix"}},
+		"an empty neighbor and better-auth": {func(t *testing.T, db *mgo.Database) { own(t, db); store(t, db, better, nil) },
+			[]mongo.Option{mongo.WithPrefix("auth_")}, []string{"collections of better-auth", "user", "WithNewCollections"}},
+		"a full neighbor, ours": {func(t *testing.T, db *mgo.Database) {
+			own(t, db)
+			own(t, db, mongo.WithPrefix("auth_"))
+			store(t, db, ada(), nil)
+		}, []mongo.Option{mongo.WithPrefix("auth_")}, nil},
 		"Auth.js and a prefix": {func(t *testing.T, db *mgo.Database) { store(t, db, ada(), nil) }, []mongo.Option{mongo.WithPrefix("auth_")}, []string{"users", "accounts"}},
 		"another prefix": {func(t *testing.T, db *mgo.Database) {
 			store(t, db, ada(), map[string]string{"users": "shop_users", "accounts": "shop_accounts", "sessions": "shop_sessions", "authenticators": "shop_authenticators"})
