@@ -118,6 +118,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 		"folding address": {nil, "ALTER TABLE `user` MODIFY email VARCHAR(320) COLLATE utf8mb4_general_ci"},
 		"folding IDs":     {nil, idsWith("utf8mb4_general_ci", 255, "user", "account", "session", "authenticator", "passwords")},
 		"no column":       {nil, "ALTER TABLE account DROP COLUMN scope, DROP COLUMN authorization_details"},
+		"unsigned":        {nil, "ALTER TABLE account MODIFY expires_at BIGINT UNSIGNED"},
 		"small numbers":   {nil, "ALTER TABLE account MODIFY expires_at INT"},
 		"name is required": {nil, "UPDATE account SET token_type = ''; " +
 			"ALTER TABLE account MODIFY token_type MEDIUMTEXT COLLATE %s NOT NULL"},

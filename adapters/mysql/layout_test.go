@@ -2,6 +2,7 @@ package mysql_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,42 @@ func TestTimestampsInAnyZone(t *testing.T) {
 		Expires: last.Add(time.Second)}); err == nil ||
 		!strings.Contains(err.Error(), "2038") {
 		t.Errorf("a session that ends after 2038: %v", err)
+	}
+}
+
+// TestRangesOfIntegers: a number for which a column has no room is refused, whatever sql_mode the connection has.
+func TestRangesOfIntegers(t *testing.T) {
+	t.Parallel()
+	const signed, unsigned = -1 << 31, 1<<32 - 1
+	for kind, c := range map[string]struct{ least, most int64 }{
+		"INT": {signed, 1<<31 - 1}, "INT UNSIGNED": {0, unsigned}, "BIGINT UNSIGNED": {0, 1<<63 - 1}, "BIGINT": {-1 << 63, 1<<63 - 1},
+	} {
+		env := open(t, mysqltest.Settings{Site: "Prisma", AsTheyAre: true})
+		ctx := t.Context()
+		statement(t, env.Admin, "ALTER TABLE Account MODIFY expires_at "+kind)
+		statement(t, env.Admin, "ALTER TABLE Authenticator MODIFY counter "+kind+" NOT NULL")
+		lax := pool(t, databaseOf(t, env), func(c *driver.Config) { c.Params["sql_mode"] = "''" })
+		a := on(t, lax, mysql.WithLayout(mysql.Prisma()))
+		if _, err := a.CreateUser(ctx, adapter.User{ID: "u", Email: "u@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int64{-1 << 63, signed, -1, 0, 1<<31 - 1, 1 << 31, unsigned, unsigned + 1, 1<<63 - 1} {
+			id, room := fmt.Sprint("n", n), c.least <= n && n <= c.most
+			_, err := a.LinkAccount(ctx, adapter.Account{UserID: "u", Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: id, ExpiresAt: &n})
+			if (err == nil) != room {
+				t.Errorf("%s: expires_at %d: %v", kind, n, err)
+			}
+			if found, err := a.GetAccount(ctx, id, "p"); err != nil || (found != nil) != room || room && *found.ExpiresAt != n {
+				t.Errorf("%s: stored %d as %+v, %v", kind, n, found, err)
+			}
+			_, err = a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: id, UserID: "u", Counter: n})
+			if n >= 0 && (err == nil) != room || n < 0 && !room && err == nil {
+				t.Errorf("%s: counter %d: %v", kind, n, err)
+			}
+		}
+		if changes, err := a.SchemaChanges(ctx); err != nil || strings.Contains(strings.Join(changes, ";"), "`expires_at` BIGINT") == (kind == "BIGINT") {
+			t.Errorf("%s: %v, %v", kind, changes, err)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func (c column) mend(table string, f foundColumn, collation string) string {
 		before = "SET time_zone = '+00:00'; "
 	case c.kind == "datetime" && f.kind != "datetime", (c.kind == "bigint" || c.kind == "tinyint") && !whole:
 		return ""
-	case c.length > 0 && f.length > int64(c.length):
+	case c.length > 0 && f.length > int64(c.length), f.isUnsigned():
 		before = "SET sql_mode = 'STRICT_ALL_TABLES'; "
 	}
 	return fmt.Sprintf(": %sALTER TABLE `%s` MODIFY %s", before, table, c.exactly(collation))
@@ -42,6 +42,9 @@ func (c column) mend(table string, f foundColumn, collation string) string {
 func (f foundColumn) isBytes() bool {
 	return strings.HasSuffix(f.kind, "binary") || strings.HasSuffix(f.kind, "blob")
 }
+
+// isUnsigned reports whether the column takes no negative numbers.
+func (f foundColumn) isUnsigned() bool { return strings.Contains(f.full, "unsigned") }
 
 // isNoTable says what is wrong with a table that can't hold the records, or nothing.
 func (f *foundTable) isNoTable(name string) string {

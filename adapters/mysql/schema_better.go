@@ -41,7 +41,7 @@ func (b *alteration) column(column column, site string, f *foundTable, collation
 			return ""
 		}
 	case "bigint":
-		if has.kind == "bigint" {
+		if has.kind == "bigint" && !has.isUnsigned() {
 			return ""
 		}
 	case "datetime":

@@ -225,6 +225,7 @@ func (c *siteComparison) kind(column column, has foundColumn, of *storage) strin
 			return "it loses spaces at the end: want VARCHAR"
 		}
 	case "bigint":
+		of.unsigned = has.isUnsigned()
 		if of.bits = bits[has.kind]; of.bits < 32 {
 			return "want INT or BIGINT"
 		}

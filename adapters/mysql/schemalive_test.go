@@ -55,6 +55,7 @@ func TestSchemaFaults(t *testing.T) {
 		{"ALTER TABLE `%session` MODIFY expires DATETIME NOT NULL", "%session.expires has no milliseconds"},
 		{"ALTER TABLE `%session` MODIFY sessionToken VARCHAR(100) COLLATE " + collation + " NOT NULL",
 			"room for 100 characters"},
+		{"ALTER TABLE `%account` MODIFY expires_at BIGINT UNSIGNED", "unsigned, which takes no negative number"},
 		{"ALTER TABLE `%account` DROP COLUMN scope", "table %account has no column scope"},
 		{"ALTER TABLE `%account` DROP FOREIGN KEY `%account_userId_fkey`", "no foreign key %account_userId_fkey"},
 		{"ALTER TABLE `%user` ADD COLUMN shoe INT NOT NULL", "column %user.shoe accepts no null and has no default"},

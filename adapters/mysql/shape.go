@@ -34,6 +34,7 @@ type storage struct {
 	exact    bool  // the column compares byte for byte, without padding
 	length   int64 // characters, or bytes of a text
 	bits     int   // of an integer
+	unsigned bool  // an integer that is not negative
 	step     time.Duration
 	required bool
 }
@@ -169,8 +170,8 @@ func (of *storage) bind(value any) (any, error) {
 		}
 		return v, nil
 	case int64:
-		if of.name != "" && of.bits < 64 && (v > math.MaxInt64>>(64-of.bits) || v < math.MinInt64>>(64-of.bits)) {
-			return nil, fmt.Errorf("%s has no room for %d: its type has %d bits", of.field, v, of.bits)
+		if least, most := of.limits(); of.name != "" && (v < least || v > most) {
+			return nil, fmt.Errorf("%s has no room for %d: its type takes %d to %d", of.field, v, least, most)
 		}
 	case string:
 		n := int64(utf8.RuneCountInString(v))
@@ -182,6 +183,17 @@ func (of *storage) bind(value any) (any, error) {
 		}
 	}
 	return value, nil
+}
+
+// limits are the least and the greatest integer that the column takes.
+func (of *storage) limits() (least, most int64) {
+	switch {
+	case !of.unsigned:
+		return math.MinInt64 >> (64 - of.bits), math.MaxInt64 >> (64 - of.bits)
+	case of.bits < 64:
+		return 0, 1<<of.bits - 1
+	}
+	return 0, math.MaxInt64
 }
 
 // stored returns an instant as a column stores it.
