@@ -26,8 +26,9 @@ type SQL interface {
 //
 //   - lib/pq describes each statement before it runs it, which is one more round trip for
 //     every statement. With the setting binary_parameters=yes it is none.
-//   - DeleteAuthenticator is one round trip with the driver of pgx. With others, and in a
-//     *sql.Tx, its two statements are sent one by one, and those of its transaction.
+//   - DeleteAuthenticator, DeletePassword, and DeleteUser where a trigger of the site may
+//     keep what belongs to the user, are one round trip with the driver of pgx. With others,
+//     and in a *sql.Tx, their statements are sent one by one, and those of a transaction.
 //   - A call in a *sql.Tx whose context ends returns when the driver does: lib/pq waits for
 //     the answer of the server, even if the network is down. Elsewhere the adapter closes
 //     the connection half a second after the context has ended.

@@ -1,27 +1,43 @@
 package repocheck
 
 import (
+	"path"
 	"regexp"
 	"strings"
 	"testing"
 )
 
 // TestPackagesHaveExamples: the pages of the packages that programs import begin
-// with code that works.
+// with code that works, and each constructor of an adapter has an example.
 func TestPackagesHaveExamples(t *testing.T) {
-	for pkg, want := range map[string]string{
-		"auth": "func Example() {", "auth/adapter": "", "auth/jwt": "", "auth/webauthn": "", "auth/frameworks": "", "auth/client": "", "auth/password": "",
-		"adaptertest": "", "adaptertest/fault": "",
-		"adapters/memory": "func ExampleNew() {", "adapters/sqlite": "func ExampleNew() {", "adapters/postgres": "func ExampleNew() {",
-		"adapters/redis": "func ExampleNew() {", "adapters/mongo": "func ExampleNew() {",
+	type example struct{ pkg, want string }
+	examples := []example{{"auth", "func Example() {"}}
+	for _, pkg := range []string{
+		"auth/adapter", "auth/jwt", "auth/webauthn", "auth/frameworks", "auth/client", "auth/password", "adaptertest", "adaptertest/fault",
 	} {
+		examples = append(examples, example{pkg, ""})
+	}
+	adapters := map[string]bool{}
+	for _, name := range tracked(t, ":(glob)adapters/*/*.go") {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func (New\w*)\(`).FindAllStringSubmatch(read(t, name), -1) {
+			adapters[path.Dir(name)] = true
+			examples = append(examples, example{path.Dir(name), "func Example" + m[1] + "() {"})
+		}
+	}
+	if len(adapters) != 6 {
+		t.Errorf("found constructors of %d adapters, want 6", len(adapters))
+	}
+	for _, e := range examples {
 		found := false
-		for _, name := range tracked(t, ":(glob)"+pkg+"/*_test.go") {
+		for _, name := range tracked(t, ":(glob)"+e.pkg+"/*_test.go") {
 			text := read(t, name)
-			found = found || strings.Contains(text, "\nfunc Example") && strings.Contains(text, want) && strings.Contains(text, "_test\n")
+			found = found || strings.Contains(text, "\nfunc Example") && strings.Contains(text, e.want) && strings.Contains(text, "_test\n")
 		}
 		if !found {
-			t.Errorf("package %s has no example %s", pkg, want)
+			t.Errorf("package %s has no example %s", e.pkg, e.want)
 		}
 	}
 }
