@@ -24,8 +24,8 @@ func WithEnt(ctx context.Context, db *sql.DB, store *postgres.Adapter, email, na
 		return err
 	}
 	inTx := entsql.NewDriver(dialect.Postgres, entsql.Conn{ExecQuerier: tx})
-	insert, args := entsql.Dialect(inTx.Dialect()).Insert("profiles").Columns("user_id", "name").
-		Values(user.ID, name).Query()
+	insert, args := entsql.Dialect(dialect.Postgres).Insert("profiles").
+		Columns("user_id", "name").Values(user.ID, name).Query()
 	if err := inTx.Exec(ctx, insert, args, nil); err != nil {
 		return err
 	}
