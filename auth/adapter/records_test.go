@@ -15,7 +15,8 @@ import (
 func TestRecordsRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, record := range []any{
-		&adapter.User{}, &adapter.Account{}, &adapter.Session{}, &adapter.SessionAndUser{}, &adapter.VerificationToken{}, &adapter.Authenticator{},
+		&adapter.User{}, &adapter.Account{}, &adapter.Session{}, &adapter.SessionAndUser{}, &adapter.VerificationToken{},
+		&adapter.Authenticator{}, &adapter.Password{},
 	} {
 		for _, empty := range []bool{true, false} {
 			if !empty {
