@@ -13,4 +13,8 @@
 // error that names them.
 //
 // The adapter opens and closes no database.
+//
+// The identifiers in brackets are [clauses] of the contract, which package adaptertest checks.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 package mysql

@@ -31,6 +31,11 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	if a.inTx && err == nil {
 		err = errors.New("the server commits the transaction before it changes a table: call EnsureSchema with a *sql.DB")
 	}
+	if err == nil {
+		if err = compared.totalOrder(); err != nil {
+			return failed(ctx, op, err)
+		}
+	}
 	// Another process may be making the tables: its half is no fault of theirs.
 	if isNumber(err, accessDeniedDB, tableAccessDenied) || a.inTx || ctx.Err() != nil {
 		return failed(ctx, op, err)
@@ -118,9 +123,6 @@ func (a *Adapter) migrate(ctx context.Context, o on, held *lease) error {
 	if err != nil {
 		return err
 	}
-	if err := compared.totalOrder(); err != nil {
-		return err
-	}
 	for _, statement := range compared.changes {
 		still, err := held.take(ctx, o)
 		if err == nil && !still {
@@ -150,8 +152,13 @@ func (c *comparison) totalOrder() error {
 	if len(changes) == 0 {
 		return nil
 	}
+	return inTotalOrder(changes...)
+}
+
+// inTotalOrder is the error for statements that change a table of a Galera cluster.
+func inTotalOrder(statements ...string) error {
 	return fmt.Errorf("on a Galera cluster all writes of all nodes wait while a table is changed: run it when nobody writes, "+
-		"or with wsrep_OSU_method=RSU on each node in turn: %s", strings.Join(changes, "; "))
+		"or with wsrep_OSU_method=RSU on each node in turn: %s", strings.Join(statements, "; "))
 }
 
 // outside returns a connection that is in no transaction.

@@ -6,6 +6,13 @@ import (
 	"strings"
 )
 
+// online ends a statement that changes a table while the site writes. The server refuses the
+// statement if it can't do that.
+const online = ", ALGORITHM=INPLACE, LOCK=NONE"
+
+// copies is the cost of a statement that changes the type of a column, before it.
+const copies = ": the server copies the table, and its writes wait meanwhile: "
+
 // exactly is the definition with the collation of keys.
 func (c column) exactly(collation string) string {
 	if c.kind != "varchar" && c.kind != "mediumtext" {
@@ -18,11 +25,11 @@ func (c column) exactly(collation string) string {
 	return kind + " COLLATE " + collation + null
 }
 
-// mend returns the statements that give a column the definition of this package, after a
-// colon, or nothing if the values may change.
+// mend returns the statements that give a column the definition of this package, after their
+// cost, or nothing if the values may change.
 func (c column) mend(table string, f foundColumn, collation string) string {
 	if c.digest != "" {
-		return fmt.Sprintf(": ALTER TABLE `%s` DROP COLUMN %s, ADD COLUMN %s", table, c.name, c.definition())
+		return copies + fmt.Sprintf("ALTER TABLE `%s` DROP COLUMN %s, ADD COLUMN %s", table, c.name, c.definition())
 	}
 	before := ""
 	switch _, whole := bits[f.kind]; {
@@ -35,7 +42,7 @@ func (c column) mend(table string, f foundColumn, collation string) string {
 	case c.length > 0 && f.length > int64(c.length), f.isUnsigned():
 		before = "SET sql_mode = 'STRICT_ALL_TABLES'; "
 	}
-	return fmt.Sprintf(": %sALTER TABLE `%s` MODIFY %s", before, table, c.exactly(collation))
+	return copies + fmt.Sprintf("%sALTER TABLE `%s` MODIFY %s", before, table, c.exactly(collation))
 }
 
 // isBytes reports whether the column has bytes, which are perhaps no texts.

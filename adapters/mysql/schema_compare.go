@@ -140,7 +140,7 @@ func (a *Adapter) compareTable(c *comparison, t table, name string, f *foundTabl
 			continue
 		}
 		c.missing = append(c.missing, "key "+a.prefix+k.name)
-		c.changes = append(c.changes, a.names.Replace("ALTER TABLE `"+t.name+"` ADD "+k.definition()+", ALGORITHM=INPLACE, LOCK=NONE"))
+		c.changes = append(c.changes, a.names.Replace("ALTER TABLE `"+t.name+"` ADD "+k.definition()+online))
 	}
 	slices.Sort(refused)
 	refused = append(refused, c.compareForeign(a, t, name, f, keyed)...)

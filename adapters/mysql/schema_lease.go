@@ -28,13 +28,17 @@ func newLease(length time.Duration) *lease {
 	return &lease{fmt.Sprintf("%.100s/%d/%s", host, os.Getpid(), rand.Text()), length}
 }
 
-// addLease adds the columns of the lease. They are not in the files that Schema returns:
-// who runs those needs no lease.
-const addLease = "ALTER TABLE `" + versionTable + "` ADD COLUMN migrating VARCHAR(255), ADD COLUMN until DATETIME(3)"
+// addLease adds the columns of the lease, and createLeased makes the version table with them.
+// They are not in the files that Schema returns: who runs those needs no lease.
+const (
+	addLease     = "ALTER TABLE `" + versionTable + "` ADD COLUMN migrating VARCHAR(255), ADD COLUMN until DATETIME(3)" + online
+	createLeased = "CREATE TABLE IF NOT EXISTS `" + versionTable +
+		"` (single TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL, migrating VARCHAR(255), until DATETIME(3)) ENGINE=InnoDB"
+)
 
 // makeVersionTable makes the version table, its row, and the columns of the lease.
 func makeVersionTable(ctx context.Context, o on) error {
-	err := o.lasting(ctx, createVersion)
+	err := o.lasting(ctx, createLeased)
 	if err == nil {
 		err = o.lasting(ctx, setVersion(0))
 	}
@@ -42,10 +46,13 @@ func makeVersionTable(ctx context.Context, o on) error {
 		return notOurs(o, err)
 	}
 	_, err = one(ctx, o, "SELECT COUNT(migrating) + COUNT(until) FROM `"+versionTable+"`", readNumber)
-	if isNumber(err, noSuchColumn) {
-		return o.a.alter(ctx, o, addLease)
+	switch {
+	case !isNumber(err, noSuchColumn):
+		return err
+	case o.a.galera.Load():
+		return inTotalOrder(o.a.names.Replace(addLease))
 	}
-	return err
+	return o.a.alter(ctx, o, addLease)
 }
 
 // notOurs adds advice to an error that means that another table has the name.

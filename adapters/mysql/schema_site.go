@@ -154,18 +154,22 @@ func (c *siteComparison) kept(column column) bool {
 	return f != nil && (column.name == "id" || column.name == "userId") && slices.ContainsFunc(f.foreign, func(k foreignKey) bool { return !c.a.isOwn(k.table) })
 }
 
-// mends returns the statement for a column that is refused, after a colon.
+// mends returns the statement for a column that is refused, after its cost.
 func (c *siteComparison) mends(table string, column column, has foundColumn, better string) string {
+	cost := copies
+	if has.kind == "" { // the column is added
+		cost = ": "
+	}
 	switch {
 	case better == "" || has.isBytes():
 		return ""
 	case column.name == "id" || column.name == "userId": // with all that refer to it
 		c.keyed = true
-		return ": run the statements that follow"
+		return cost + "run the statements that follow"
 	case has.length > int64(column.length) && column.length > 0:
-		return fmt.Sprintf(": SET sql_mode = 'STRICT_ALL_TABLES'; ALTER TABLE `%s` %s", table, better)
+		return cost + fmt.Sprintf("SET sql_mode = 'STRICT_ALL_TABLES'; ALTER TABLE `%s` %s", table, better)
 	}
-	return fmt.Sprintf(": ALTER TABLE `%s` %s", table, better)
+	return cost + fmt.Sprintf("ALTER TABLE `%s` %s", table, better)
 }
 
 // column compares one column.

@@ -51,7 +51,8 @@ func TestSchemaFaults(t *testing.T) {
 		{"ALTER TABLE `%session` DROP KEY `%session_expires_idx`", "missing: key %session_expires_idx"},
 		{"ALTER TABLE `%user` DROP KEY `%user_email_key`", "missing: key %user_email_key"},
 		{"ALTER TABLE `%user` MODIFY email VARCHAR(320) COLLATE utf8mb4_general_ci",
-			"%user.email has the collation utf8mb4_general_ci"},
+			"%user.email has the collation utf8mb4_general_ci, which takes different texts for one: want utf8mb4_nopad_bin or " +
+				"utf8mb4_0900_bin: the server copies the table, and its writes wait meanwhile: ALTER TABLE `%user` MODIFY email"},
 		{"ALTER TABLE `%session` MODIFY expires DATETIME NOT NULL", "%session.expires has no milliseconds"},
 		{"ALTER TABLE `%session` MODIFY sessionToken VARCHAR(100) COLLATE " + collation + " NOT NULL",
 			"room for 100 characters"},

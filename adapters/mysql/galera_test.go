@@ -1,0 +1,119 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"strings"
+	"sync"
+	"testing"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+
+	"github.com/gatehouse-go/gatehouse/adapters/mysql"
+	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+)
+
+// node is a connector to a server that says that it is a node of a Galera cluster. It keeps the statements that change
+// tables.
+type node struct {
+	driver.Connector
+	alone   bool // it says that it is in no cluster
+	mu      sync.Mutex
+	changes []string
+}
+
+// link is a connection of a node.
+type link struct {
+	driver.Conn
+	of *node
+}
+
+func (n *node) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := n.Connector.Connect(ctx)
+	return &link{conn, n}, err
+}
+
+func (l *link) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if !l.of.alone && strings.HasPrefix(query, "SHOW SESSION VARIABLES") {
+		query = "SELECT 'wsrep_on', 'ON' UNION SELECT 'wsrep_sync_wait', '1'"
+	}
+	return l.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+func (l *link) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if strings.HasPrefix(query, "ALTER") || strings.HasPrefix(query, "CREATE") {
+		l.of.mu.Lock()
+		l.of.changes = append(l.of.changes, query)
+		l.of.mu.Unlock()
+	}
+	return l.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+// nodeOf opens a pool of a node.
+func nodeOf(t *testing.T, env *mysqltest.Env) (*node, *sql.DB) {
+	t.Helper()
+	n := new(node)
+	pool(t, databaseOf(t, env), func(c *mysqldriver.Config) {
+		var err error
+		n.Connector, err = mysqldriver.NewConnector(c.Clone())
+		must(t, err)
+	})
+	db := sql.OpenDB(n)
+	t.Cleanup(func() { _ = db.Close() })
+	return n, db
+}
+
+// TestTotalOrder: on a Galera cluster EnsureSchema makes tables, and alters none: it is refused before it has changed
+// anything.
+func TestTotalOrder(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	n, db := nodeOf(t, env)
+	a := func() *mysql.Adapter { return on(t, db, mysql.WithPrefix("g_")) }
+	must(t, a().EnsureSchema(t.Context()), a().CheckSchema(t.Context()))
+	if text := strings.Join(n.changes, "\n"); strings.Contains(text, "ALTER") || len(n.changes) < 7 {
+		t.Errorf("new tables took %s", text)
+	}
+	for _, prepare := range []string{
+		"ALTER TABLE g_session DROP KEY g_session_expires_idx",
+		"ALTER TABLE g_gatehouse_schema DROP COLUMN until, DROP COLUMN migrating", // as the files of Schema make it
+		"ALTER TABLE g_session ADD KEY g_session_expires_idx (expires)",
+		"DROP TABLE g_passwords",
+	} {
+		statement(t, env.Admin, prepare)
+		n.changes = nil
+		err := a().EnsureSchema(t.Context())
+		if whole := strings.Contains(prepare, "ADD KEY"); whole != (err == nil) {
+			t.Errorf("%s: %v", prepare, err)
+		} else if !whole && !strings.Contains(err.Error(), "on a Galera cluster all writes of all nodes wait while a table is changed") {
+			t.Errorf("%s: %v", prepare, err)
+		}
+		if text := strings.Join(n.changes, "\n"); strings.Contains(text, "ALTER") {
+			t.Errorf("%s: EnsureSchema has altered a table: %s", prepare, text)
+		}
+	}
+}
+
+// TestChangesAreOnline: EnsureSchema alters a table only in the way that lets the site write.
+func TestChangesAreOnline(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	n, db := nodeOf(t, env)
+	n.alone = true
+	statement(t, env.Admin, "ALTER TABLE session DROP KEY session_expires_idx")
+	statement(t, env.Admin, "ALTER TABLE gatehouse_schema DROP COLUMN until, DROP COLUMN migrating")
+	must(t, on(t, db).EnsureSchema(t.Context()))
+	altered := 0
+	for _, change := range n.changes {
+		if strings.HasPrefix(change, "ALTER TABLE") {
+			altered++
+			if !strings.Contains(change, ", ALGORITHM=INPLACE, LOCK=NONE") {
+				t.Errorf("the table is not altered online: %s", change)
+			}
+		}
+	}
+	if altered != 2 {
+		t.Errorf("altered: %q", n.changes)
+	}
+}
