@@ -23,7 +23,11 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 		"expression":       {"Drizzle", "", "", "CREATE UNIQUE INDEX `lower email` ON user (lower(email))"},
 		"generated":        {"Drizzle", "`image` text", "`image` text GENERATED ALWAYS AS (lower(name)) VIRTUAL", ""},
 		"own column":       {"Prisma", `"image" TEXT,`, `"image" TEXT, "tenant" TEXT NOT NULL,`, ""},
-		"no index":         {"Prisma", "", "", `DROP INDEX "Session_sessionToken_key"`},
+		"keys as blobs": {"Drizzle", "", "", `PRAGMA foreign_keys = OFF; UPDATE user SET id = CAST(id AS BLOB), email = CAST(email AS BLOB);
+			UPDATE session SET sessionToken = CAST(sessionToken AS BLOB), userId = CAST(userId AS BLOB);
+			UPDATE account SET userId = CAST(userId AS BLOB); PRAGMA foreign_keys = ON`},
+		"booleans as texts": {"Prisma", "", "", `INSERT INTO Authenticator VALUES ('c', 'ck1', '1', 'k', 0, 'singleDevice', 'true', NULL)`},
+		"no index":          {"Prisma", "", "", `DROP INDEX "Session_sessionToken_key"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sites()[c.site]
@@ -66,11 +70,19 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			}
 			ada := must(a.GetUserByEmail(t.Context(), adaEmail))(t)
 			both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
+			by := must(a.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}))(t)
+			if by == nil || by.ID != adaID {
+				t.Errorf("the user of the account is %v", by)
+			}
 			if ada == nil || ada.ID != adaID || fmt.Sprint(*ada.Name) != "Ada" || both == nil || both.User.ID != adaID || !both.Session.Expires.Equal(adaExpires) {
 				t.Errorf("got %v, %v", ada, both)
 			}
 			if u := must(a.UpdateUser(t.Context(), adapter.UserUpdate{ID: adaID, Image: adapter.To(new("i"))}))(t); u == nil || u.Image == nil || *u.Image != "i" {
 				t.Errorf("the update: got %v", u)
+			}
+			key := must(a.GetAuthenticator(t.Context(), "c"))(t)
+			if name == "booleans as texts" && (key == nil || !key.CredentialBackedUp) {
+				t.Errorf("the passkey is %v", key)
 			}
 			if name == "instant as text" && (ada.EmailVerified == nil || ada.EmailVerified.UnixMilli() != 1577934245678) {
 				t.Errorf("emailVerified is %v", ada.EmailVerified)

@@ -14,4 +14,8 @@
 //
 // SQLite has one writer at a time, and a file on a network file system is not safe
 // to share between machines: for several machines use another adapter.
+//
+// The identifiers in brackets are [clauses] of the contract, which package adaptertest checks.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 package sqlite

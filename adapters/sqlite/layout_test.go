@@ -326,7 +326,10 @@ func TestInstantsOfOthers(t *testing.T) {
 func TestEncodingIsAskedFor(t *testing.T) {
 	const users = `INSERT INTO "user" (id, email) VALUES ('ck1', 'ada@example.com');` // who sign in with a JWT
 	strict := sites()["Drizzle, strict tables without rowid"].tables
-	millisDefault := strings.Replace(sqlitetest.DrizzleTables, "`emailVerified` integer", "`emailVerified` integer DEFAULT (unixepoch() * 1000)", 1)
+	const updated = `INSERT INTO "User" (id, email, "updatedAt") VALUES ('ck1', 'ada@example.com', `
+	textUpdates := strings.ReplaceAll(sqlitetest.PrismaTables, `"updatedAt" DATETIME`, `"updatedAt" TEXT`)
+	millisDefault := strings.Replace(sqlitetest.DrizzleTables,
+		"`emailVerified` integer", "`emailVerified` integer DEFAULT (unixepoch() * 1000)", 1)
 	for name, c := range map[string]struct {
 		layout *sqlite.Layout
 		script string
@@ -340,8 +343,8 @@ func TestEncodingIsAskedFor(t *testing.T) {
 		"a default, adopted":         {nil, millisDefault + users, true},
 		"Drizzle":                    {new(sqlite.Drizzle()), sqlitetest.DrizzleTables + users, false},
 		"Prisma":                     {new(sqlite.Prisma()), sqlitetest.PrismaTables, false},
-		"Prisma, a user":             {new(sqlite.Prisma()), sqlitetest.PrismaTables + `INSERT INTO "User" (id, email, "updatedAt") VALUES ('ck1', 'ada@example.com', 1700000000000)`, true},
-		"Prisma, an unknown updates": {new(sqlite.Prisma()), strings.ReplaceAll(sqlitetest.PrismaTables, `"updatedAt" DATETIME`, `"updatedAt" TEXT`) + `INSERT INTO "User" (id, email, "updatedAt") VALUES ('ck1', 'ada@example.com', '2024-01-01')`, false},
+		"Prisma, a user":             {new(sqlite.Prisma()), sqlitetest.PrismaTables + updated + `1700000000000)`, true},
+		"Prisma, texts in updatedAt": {new(sqlite.Prisma()), textUpdates + updated + `'2024-01-01')`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := site{tables: c.script}
@@ -375,7 +378,8 @@ func TestEncodingIsAskedFor(t *testing.T) {
 			if after := objects(t, db); !slices.Equal(before, after) {
 				t.Errorf("the database has changed: %v", after)
 			}
-			encodings := map[sqlite.Encoding]string{sqlite.Milliseconds: "2209118400000", sqlite.Seconds: "2209118400", sqlite.Text: "2040-01-02T12:00:00.000+00:00"}
+			encodings := map[sqlite.Encoding]string{sqlite.Milliseconds: "2209118400000", sqlite.Seconds: "2209118400",
+				sqlite.Text: "2040-01-02T12:00:00.000+00:00"}
 			if strings.Contains(c.script, "STRICT") || c.layout == nil || c.layout.Users == "" {
 				delete(encodings, sqlite.Text) // an integer column
 			}
@@ -388,7 +392,8 @@ func TestEncodingIsAskedFor(t *testing.T) {
 				u := newUser(t, a, adaEmail)
 				must(a.CreateSession(t.Context(), adapter.Session{SessionToken: "ours", UserID: u.ID, Expires: adaExpires}))(t)
 				var got string
-				if err := db.QueryRowContext(t.Context(), `SELECT CAST(expires AS TEXT) FROM "session"`).Scan(&got); err != nil || got != want {
+				err := db.QueryRowContext(t.Context(), `SELECT CAST(expires AS TEXT) FROM "session"`).Scan(&got)
+				if err != nil || got != want {
 					t.Errorf("%v: stored %s, %v, want %s", instants, got, err, want)
 				}
 			}
@@ -399,6 +404,47 @@ func TestEncodingIsAskedFor(t *testing.T) {
 	newAdapter(t, db)
 	run(t, db, `DELETE FROM verificationToken`)
 	newAdapter(t, db)
+}
+
+// TestValuesOfOtherTypes: keys and booleans that the adapter can't serve are refused by
+// every call, and one that is stored afterwards is an error and no other value.
+func TestValuesOfOtherTypes(t *testing.T) {
+	const passkey = `INSERT INTO Authenticator VALUES ('c', 'ck1', '1', 'k', 0, 'singleDevice', %s, NULL)`
+	for name, c := range map[string]struct{ edit, want string }{
+		"text as a blob": {`PRAGMA foreign_keys = OFF; UPDATE User SET id = CAST(id AS BLOB)`, `"User".id: texts are stored as blobs`},
+		"UUID as a blob": {`PRAGMA foreign_keys = OFF; UPDATE Account SET userId = x'00112233445566778899aabbccddeeff'`,
+			`"Account".userId has blobs that are no text`},
+		"word for a boolean": {fmt.Sprintf(passkey, "'True'"), `"Authenticator".credentialBackedUp has texts`},
+		"no boolean":         {fmt.Sprintf(passkey, "'maybe'"), "are no booleans"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sites()["Prisma"]
+			db := s.make(t, wirings[0])
+			run(t, db, c.edit)
+			_, err := s.adapter(t, db).GetUserByEmail(t.Context(), adaEmail)
+			says(t, err, c.want)
+			says(t, s.adapter(t, db).EnsureSchema(t.Context()), c.want)
+		})
+	}
+	eachWiring(t, func(t *testing.T, w wiring) {
+		s := sites()["Prisma"]
+		db := s.make(t, w)
+		a := s.adapter(t, db)
+		if err := a.EnsureSchema(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		run(t, db, fmt.Sprintf(passkey, "'maybe'")+`; UPDATE Session SET expires = '2040-01-02T12:00:00Z'`)
+		if key, err := a.GetAuthenticator(t.Context(), "c"); err == nil {
+			t.Errorf("got %v, want an error", key)
+		}
+		if both, err := a.GetSessionAndUser(t.Context(), "theirs"); err == nil {
+			t.Errorf("got %v, want an error", both)
+		}
+		run(t, db, `UPDATE Authenticator SET credentialBackedUp = 'true'`)
+		if key := must(a.GetAuthenticator(t.Context(), "c"))(t); !key.CredentialBackedUp {
+			t.Error("'true' is read as false")
+		}
+	})
 }
 
 // betterAuth are the tables that better-auth makes in SQLite.
@@ -469,13 +515,15 @@ func TestNeverBeside(t *testing.T) {
 
 // TestNeighbors: a set of ours without a prefix hides itself, and no table of others.
 func TestNeighbors(t *testing.T) {
-	const plural = `CREATE TABLE users (id text PRIMARY KEY, email text, emailVerified integer); INSERT INTO users VALUES ('ck1', 'ada@example.com', 1);`
+	const plural = `CREATE TABLE users (id text PRIMARY KEY, email text, emailVerified integer);
+		INSERT INTO users VALUES ('ck1', 'ada@example.com', 1);`
 	for name, c := range map[string]struct{ script, want string }{
-		"ours":                           {"", ""},
-		"a full set of others":           {plural, `"users"`},
-		"better-auth":                    {`CREATE TABLE passkey (id text, "credentialID" text)`, `"passkey"`},
-		"Prisma where ours were dropped": {`DROP TABLE passwords; DROP TABLE authenticator; DROP TABLE session; DROP TABLE account; DROP TABLE user; DROP TABLE verificationToken;` + sqlitetest.PrismaTables, "WithLayout(sqlite.Prisma())"},
-		"others without a version row":   {`DELETE FROM gatehouse_schema`, `"user"`},
+		"ours":                 {"", ""},
+		"a full set of others": {plural, `"users"`},
+		"better-auth":          {`CREATE TABLE passkey (id text, "credentialID" text)`, `"passkey"`},
+		"Prisma where ours were dropped": {`DROP TABLE passwords; DROP TABLE authenticator; DROP TABLE session; DROP TABLE account;
+			DROP TABLE user; DROP TABLE verificationToken;` + sqlitetest.PrismaTables, "WithLayout(sqlite.Prisma())"},
+		"others without a version row": {`DELETE FROM gatehouse_schema`, `"user"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, db := wirings[0].newAdapter(t)

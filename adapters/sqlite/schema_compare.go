@@ -18,6 +18,7 @@ type comparison struct {
 	of      *Adapter
 	empty   bool // no table of the schema exists
 	foreign bool // the layout is of others
+	ours    bool // the tables have a version, so this package has made the STRICT ones
 	shape   *shape
 	lacking []string // what the database does not have, and the adapter needs
 	changes []string // the statements that add what is lacking
@@ -145,7 +146,14 @@ func (a *Adapter) compare(ctx context.Context) (c comparison, err error) {
 		c.compareTable(t, all[i])
 	}
 	if len(c.refused) == 0 {
-		if err := c.compareInstants(ctx, all); err != nil {
+		version, err := a.look(ctx, "gatehouse_schema")
+		if c.ours = version.kind != "" && !a.foreign; err == nil {
+			err = c.compareValues(ctx, all)
+		}
+		if err == nil {
+			err = c.compareInstants(ctx, all)
+		}
+		if err != nil {
 			return c, err
 		}
 	}

@@ -24,15 +24,10 @@ const (
 // wrong guess ends every session. If nothing tells, and the layout does not say, it asks.
 func (c *comparison) compareInstants(ctx context.Context, all []found) error {
 	a := c.of
-	version, err := a.look(ctx, "gatehouse_schema")
-	if err != nil {
-		return err
-	}
-	ours := version.kind != "" && !a.foreign
-	told := ours || a.told
+	told := c.ours || a.told
 	var silent []string
 	for i, t := range a.schema.tables {
-		if a.lacks(t, all[i]) || ours && all[i].strict() {
+		if a.lacks(t, all[i]) || c.ours && all[i].strict() {
 			continue
 		}
 		for _, has := range all[i].columns {

@@ -21,7 +21,7 @@ type storage struct {
 	field       string // for errors, as in session.expires
 	name        string // in SQL; empty if the table has no such column
 	instant     bool
-	cast        bool // a driver would make an instant or a boolean of its declared type
+	typed       bool // a driver would make an instant or a boolean of its declared type
 	required    bool // it refuses null, although the adapter may store null
 	descriptive bool // it describes a passkey, and a table of others may lack it
 }
@@ -67,8 +67,8 @@ func (s *shape) read(prefix, column string) string {
 		return "NULL"
 	case of.instant && s.encoding != Milliseconds:
 		return s.encoding.millis(prefix + of.name)
-	case of.cast:
-		return `CAST(` + prefix + of.name + ` AS INTEGER)`
+	case of.typed:
+		return `+` + prefix + of.name // no CAST, which makes a number of every text
 	}
 	return prefix + of.name
 }
@@ -282,7 +282,7 @@ func (a *Adapter) shapeOf(all []found) *shape {
 				if st.name = col.name; own != col.name {
 					st.name = "`" + own + "`"
 				}
-				st.cast = col.kind == "INTEGER" && affinity(has.kind) != "INTEGER"
+				st.typed = col.kind == "INTEGER" && affinity(has.kind) != "INTEGER"
 				st.required = col.null && has.notNull
 			}
 		}
