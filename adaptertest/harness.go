@@ -18,6 +18,9 @@ import (
 // Harness tells the suite how to open an adapter, and what else the suite can do with the store. Only New is
 // required; with each further field the suite can verify more clauses. A function that takes an adapter gets one that
 // New or another field returned. An author who needs further values with an adapter can return a type that embeds it.
+// CLAUSES.md explains the [clauses] of the fields.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Harness struct {
 	// Name and Version head the report. Name defaults to the type of the adapter.
 	Name, Version string
@@ -26,7 +29,7 @@ type Harness struct {
 	// shared by all clauses. New registers the clean-up with t.Cleanup.
 	New func(t testing.TB) adapter.Adapter
 
-	// SharedStore says that New opens all adapters over one store, so that ISO-01 can't be verified. Only a store
+	// SharedStore says that New opens all adapters over one store, so that [ISO-01] can't be verified. Only a store
 	// in the memory of the process needs this field, because it looks like global state of the package.
 	SharedStore bool
 
@@ -114,14 +117,13 @@ type Harness struct {
 	// Waivers excuse clauses.
 	Waivers []Waiver
 
-	// Parallel is the number of clauses that run at once, each on its own adapter; zero means one. It saves time
-	// with a driver that waits much. New and the other functions that open adapters must then work for several
-	// clauses at once. Clauses that measure, or that judge the whole run or process, run alone, after the others;
-	// in a run of at least one round the races run two at once. A clause with many cases, such as a fault at each
-	// step of each call, then tries those that the store can answer in half a second, at least one of each method
-	// and of each kind of fault; in the quick form those that it can answer in a twentieth of a second, with at
-	// most six calls at once. The clause notes how many it left out. If -run or -skip of go test names clauses,
-	// they run one after the other, with all cases.
+	// Parallel is the number of clauses that run at once, each on its own adapter; zero means one. It saves time with a
+	// driver that waits much. New and the other functions that open adapters must then work for several clauses at once.
+	// Clauses that measure, or that judge the whole run or process, run alone, after the others; in a run of at least one
+	// round the races run two at once. A clause with many cases, such as a fault at each step of each call, then tries
+	// those that the store can answer in half a second, at least one of each method and of each kind of fault; in the
+	// quick form those that it can answer in a twentieth of a second, with at most six calls at once. The clause notes how
+	// many it left out. If -run or -skip of go test names clauses, they run one after the other, with all cases.
 	Parallel int
 
 	// ClauseTimeout ends a clause in which no call has returned for this time, or for half of it if a call is under
@@ -186,8 +188,10 @@ type Record struct {
 	Token   adapter.VerificationTokenKey
 }
 
-// Declarations say what an adapter does where the contract leaves a choice. The
-// zero value makes the strictest choices.
+// Declarations say what an adapter does where the contract leaves a choice. The zero value makes the strictest choices.
+// CLAUSES.md explains the [clauses] of the fields.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 type Declarations struct {
 	// EmailFoldsCase: e-mail addresses that differ only in ASCII case are equal [USER-15].
 	EmailFoldsCase bool `json:"emailFoldsCase,omitempty"`
@@ -202,7 +206,7 @@ type Declarations struct {
 	// store, so that Harness.Pooled can't be set [FAULT-11].
 	NoPooler string `json:"noPooler,omitempty"`
 	// Scans says why the store reads every record of a kind to find one. The suite then stores the same number of
-	// records, and looks up only a part of them [VOL-02, VOL-03].
+	// records, and looks up only a part of them [VOL-02] [VOL-03].
 	Scans string `json:"scans,omitempty"`
 	// Precision is the precision of instants; zero means a millisecond [TIME-02].
 	Precision time.Duration `json:"precision,omitempty"`

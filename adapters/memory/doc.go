@@ -9,4 +9,8 @@
 // It cannot promise anything beyond the process. A restart signs everybody
 // out, and with two processes a verification token can be used once in each.
 // No expired record is removed by itself: call DeleteExpired at intervals.
+//
+// The identifiers in brackets are [clauses] of the contract, which package adaptertest checks.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 package memory

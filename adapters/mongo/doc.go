@@ -14,4 +14,8 @@
 // that the caller of CreateUser supplies. Call EnsureIndexes before the first
 // use, or CheckIndexes if your own tool makes the indexes. Without them no key is
 // unique.
+//
+// The identifiers in brackets are [clauses] of the contract, which package adaptertest checks.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 package mongo

@@ -13,4 +13,8 @@
 // INSERT that locks the owner makes a session. Strings are compared byte for byte, instants are kept to the
 // microsecond. The package never closes the handle that New gets, starts no goroutine, and uses the network
 // only when a method is called.
+//
+// The identifiers in brackets are [clauses] of the contract, which package adaptertest checks.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 package postgres

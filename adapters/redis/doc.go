@@ -26,4 +26,8 @@
 //
 // The README says what Redis can't promise. The most important point:
 // replication is asynchronous, so a failover can lose an acknowledged write.
+//
+// The identifiers in brackets are [clauses] of the contract, which package adaptertest checks.
+//
+// [clauses]: https://github.com/gatehouse-go/gatehouse/blob/main/adaptertest/CLAUSES.md
 package redis

@@ -35,8 +35,7 @@ func removing(method string, kind kit.Kind) workload {
 	}}
 }
 
-// workloads has the lookups first, because in some stores each record that other
-// workloads leave makes lookups slower.
+// workloads has the lookups first, because in some stores each record that other workloads leave makes lookups slower.
 var workloads = []workload{
 	reading("GetUser"),
 	reading("GetUserByEmail"),

@@ -6,6 +6,7 @@ import (
 	"go/doc/comment"
 	"go/parser"
 	"go/token"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -23,54 +24,94 @@ func clausesFolder(t *testing.T) string {
 	return base[1] + "main/adaptertest/"
 }
 
-// TestClausesAreLinks: on the page of package auth/adapter each clause is a link.
-// The methods of an interface and the variables of a block are shown as code, which
-// has no links; the comment of the interface or of the block then has one.
+var (
+	clauseID    = regexp.MustCompile(`^[A-Z]+-[0-9]{2}$`)
+	plainClause = regexp.MustCompile(`\[[A-Z]+-[0-9]{2}\]`)
+)
+
+// TestClausesAreLinks: on the pages of these packages each clause is a link.
+// The methods of an interface, the fields of a struct and the variables of a block
+// are shown as code, which has no links; the comment of the type or of the block
+// then has one.
 func TestClausesAreLinks(t *testing.T) {
+	folder := clausesFolder(t)
+	for _, dir := range []string{"auth/adapter", "adaptertest"} {
+		links := 0
+		pkg := documentation(t, dir)
+		eachComment(pkg, func(name, text string, decl ast.Node) {
+			parsed := pkg.Parser().Parse(text)
+			for _, d := range parsed.Links {
+				if id := clauseID.FindString(d.Text); id != "" && d.URL != folder+pageOf(id) {
+					t.Errorf("%s: %s leads to %s", name, id, d.URL)
+				}
+			}
+			links += len(parsed.Links)
+			if id := plainClause.FindString(string(new(comment.Printer).HTML(parsed))); id != "" {
+				t.Errorf("%s: %s is not a link", name, id)
+			}
+			if decl != nil && plainClause.MatchString(commentsIn(decl)) && !strings.Contains(text, "[clauses]: "+folder+"CLAUSES.md\n") {
+				t.Errorf("%s: its members name clauses, and it has no link to CLAUSES.md", name)
+			}
+		})
+		if links == 0 {
+			t.Errorf("package %s has no links", dir)
+		}
+	}
+}
+
+// TestAdaptersLinkToTheClauses: the page of an adapter has a link to CLAUSES.md if
+// its comments name clauses. A link for each of them, hundreds, would hide the text.
+func TestAdaptersLinkToTheClauses(t *testing.T) {
+	link, named := "[clauses]: "+clausesFolder(t)+"CLAUSES.md\n", 0
+	for _, name := range tracked(t, ":(glob)adapters/*/doc.go") {
+		pkg := documentation(t, path.Dir(name))
+		eachComment(pkg, func(symbol, text string, decl ast.Node) {
+			if plainClause.MatchString(text) || decl != nil && plainClause.MatchString(commentsIn(decl)) {
+				named++
+				if !strings.Contains(pkg.Doc, link) {
+					t.Errorf("%s: %s names clauses, and the comment of the package has no link to CLAUSES.md", name, symbol)
+				}
+			}
+		})
+	}
+	if named == 0 {
+		t.Error("no comment of an adapter names a clause")
+	}
+}
+
+// documentation is the page of a package of the repository.
+func documentation(t *testing.T, dir string) *doc.Package {
+	t.Helper()
 	fset := token.NewFileSet()
 	var files []*ast.File
-	for _, name := range tracked(t, "auth/adapter/*.go") {
+	for _, name := range tracked(t, ":(glob)"+dir+"/*.go") {
 		file, err := parser.ParseFile(fset, filepath.Join(root, name), nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, file)
 	}
-	pkg, err := doc.NewFromFiles(fset, files, "github.com/gatehouse-go/gatehouse/auth/adapter")
+	pkg, err := doc.NewFromFiles(fset, files, ours+dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	links, folder := 0, clausesFolder(t)
-	check := func(name, text string, decl ast.Node) {
-		parsed := pkg.Parser().Parse(text)
-		for _, d := range parsed.Links {
-			if id := regexp.MustCompile(`^[A-Z]+-[0-9]{2}$`).FindString(d.Text); id != "" && d.URL != folder+pageOf(id) {
-				t.Errorf("%s: %s leads to %s", name, id, d.URL)
-			}
-		}
-		links += len(parsed.Links)
-		shown := string(new(comment.Printer).HTML(parsed))
-		if id := regexp.MustCompile(`\[[A-Z]+-[0-9]{2}\]`).FindString(shown); id != "" {
-			t.Errorf("%s: %s is not a link", name, id)
-		}
-		if decl != nil && regexp.MustCompile(`\[[A-Z]+-[0-9]{2}\]`).MatchString(commentsIn(decl)) && !strings.Contains(text, "[clauses]: "+folder+"CLAUSES.md\n") {
-			t.Errorf("%s: its members name clauses, and it has no link to CLAUSES.md", name)
-		}
-	}
-	check("package", pkg.Doc, nil)
+	return pkg
+}
+
+// eachComment calls f with the comments of a page: of the package, of its exported names, and of the types with
+// their declarations.
+func eachComment(pkg *doc.Package, f func(name, text string, decl ast.Node)) {
+	f("package", pkg.Doc, nil)
 	for _, v := range append(pkg.Vars, pkg.Consts...) {
-		check(v.Names[0], v.Doc, v.Decl)
+		f(v.Names[0], v.Doc, v.Decl)
 	}
 	functions := pkg.Funcs
 	for _, typ := range pkg.Types {
-		check(typ.Name, typ.Doc, typ.Decl)
+		f(typ.Name, typ.Doc, typ.Decl)
 		functions = append(functions, append(typ.Funcs, typ.Methods...)...)
 	}
-	for _, f := range functions {
-		check(f.Name, f.Doc, nil)
-	}
-	if links == 0 {
-		t.Error("the package has no links")
+	for _, fn := range functions {
+		f(fn.Name, fn.Doc, nil)
 	}
 }
 

@@ -579,8 +579,7 @@ func racedSession(c *kit.Context) {
 	})
 }
 
-// extendedByMany lets calls extend one session at one moment. None finds it absent,
-// and one of the new expiries stays.
+// extendedByMany lets calls extend one session at one moment. None finds it absent, and one of the new expiries stays.
 func extendedByMany(c *kit.Context, token string) {
 	minutes := 0
 	extend := func() kit.Call {

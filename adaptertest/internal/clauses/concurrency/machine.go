@@ -263,8 +263,7 @@ func (m *machine) cleanUp(t *rapid.T) {
 	}
 }
 
-// compareAll makes every lookup of every key through one of the handles. It leaves out
-// the sessions that may be absent.
+// compareAll makes every lookup of every key through one of the handles. It leaves out the sessions that may be absent.
 func (m *machine) compareAll(t *rapid.T) {
 	a, through := m.handle(t)
 	m.calls = append(m.calls, kit.MadeCall{Through: through, Method: "all lookups"})

@@ -443,8 +443,7 @@ func sweepOfMany(c *kit.Context, callFirst bool) (extensions, deletions, gathere
 	until := c.Instant(3 * time.Hour)
 	var mu sync.Mutex
 	extended, deleted := map[string]bool{}, map[string]bool{}
-	// Several extend what expired, each a part of it: a store with one writer at a
-	// time lets the clean-up have most turns.
+	// Several extend what expired, each a part of it: a store with one writer at a time lets the clean-up have most turns.
 	const extenders = 4
 	race.DuringLongCall(c, callFirst, func() { sweep(c, c.Now()) }, extenders+2, func(client int, over func() bool) {
 		if client <= extenders {
