@@ -16,49 +16,47 @@ var besideKeys = map[string]string{"user": "email", "account": "provider", "sess
 
 // beside refuses a database in which the adapter would begin with nobody, although it has
 // tables that look like those of another library: the table of this adapter's users does not
-// exist, or it is empty and those are not. The tables that EnsureSchema made without a prefix
-// are neighbors of an adapter with one.
+// exist, or it is empty and those are not. The tables of this package without a prefix are
+// neighbors of an adapter with one.
 func (a *Adapter) beside(ctx context.Context, c *comparison, begins, foldsCase bool) error {
 	if a.newTables {
 		return nil
 	}
 	o := on{a, a.db, a.inTx, nil}
-	like := map[string]string{}               // by the kind of table: its name
-	columns := map[string]map[string]string{} // by the kind of table: the types of its columns
-	neighbor := false
-	ours := func(name string) bool {
-		return slices.ContainsFunc(tables, func(t table) bool {
-			return a.table(t.name) == name || foldsCase && strings.EqualFold(a.table(t.name), name)
-		})
-	}
-	found := map[string]string{} // the kind of table by its name
+	all := map[string]map[string]string{} // by the name of a table: the types of its columns
 	err := o.query(ctx,
-		"SELECT TABLE_NAME, LOWER(COLUMN_NAME), LOWER(DATA_TYPE) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME"+everything,
+		"SELECT TABLE_NAME, LOWER(COLUMN_NAME), LOWER(DATA_TYPE) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"+everything,
 		func(rows *sql.Rows) error {
 			var name, column, kind string
 			err := rows.Scan(&name, &column, &kind)
-			neighbor = neighbor || a.prefix != "" && name == versionTable
-			table := strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, a.prefix), "_", "")), "s")
-			key, known := besideKeys[table]
-			if !known || ours(name) {
-				return err
+			if all[name] == nil {
+				all[name] = map[string]string{}
 			}
-			if strings.Contains(column, key) {
-				found[name] = table
-			}
-			if columns[name] == nil {
-				columns[name] = map[string]string{}
-			}
-			columns[name][column] = kind
+			all[name][column] = kind
 			return err
 		})
-	for name, kind := range found {
-		if !neighbor || strings.HasPrefix(name, a.prefix) {
+	if err != nil {
+		return err
+	}
+	isOf := func(prefix, name string) bool { // a name that this package gives a table
+		return slices.ContainsFunc(tables, func(t table) bool {
+			return prefix+t.name == name || foldsCase && strings.EqualFold(prefix+t.name, name)
+		})
+	}
+	version := all[versionTable]
+	neighbors := a.prefix != "" && version["single"] != "" && version["version"] != ""
+	like := map[string]string{} // by the kind of table: its name
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		kind := strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, a.prefix), "_", "")), "s")
+		key, known := besideKeys[kind]
+		switch {
+		case !known || isOf(a.prefix, name) || neighbors && isOf("", name) && all[name]["seq"] != "":
+		case slices.ContainsFunc(slices.Collect(maps.Keys(all[name])), func(c string) bool { return strings.Contains(c, key) }):
 			like[kind] = name
 		}
 	}
-	if err != nil || like["user"] == "" || len(like) < 2 {
-		return err
+	if like["user"] == "" || len(like) < 2 {
+		return nil
 	}
 	if !begins {
 		var full []string
@@ -75,7 +73,7 @@ func (a *Adapter) beside(ctx context.Context, c *comparison, begins, foldsCase b
 	}
 	c.refused = append(c.refused, fmt.Sprintf("the database has tables that look like those of another library (%s), and nobody in this adapter's: "+
 		"their users would not be found. %s; WithNewTables makes new tables beside them",
-		strings.Join(slices.Sorted(maps.Values(like)), ", "), productOf(like["user"], columns[like["user"]], columns[like["session"]])))
+		strings.Join(slices.Sorted(maps.Values(like)), ", "), productOf(like["user"], all[like["user"]], all[like["session"]])))
 	return nil
 }
 

@@ -90,7 +90,12 @@ func TestTablesOfOthers(t *testing.T) {
 	}
 	const person = "INSERT INTO User VALUES ('ada', 'ada@example.com');\n"
 	env := open(t, mysqltest.Settings{})
-	const neighbors = "CREATE TABLE gatehouse_schema (id INT PRIMARY KEY);\n"
+	// The tables of this package without a prefix, and the version table that another program has.
+	const ours, site = "CREATE TABLE gatehouse_schema (single TINYINT PRIMARY KEY, version INT);\n" +
+		"CREATE TABLE `user` (seq BIGINT UNSIGNED PRIMARY KEY, id VARCHAR(255), email VARCHAR(320));\n" +
+		"CREATE TABLE session (seq BIGINT UNSIGNED PRIMARY KEY, sessionToken VARCHAR(512));\nINSERT INTO `user` VALUES (1, '1', 'a');\n",
+		"CREATE TABLE gatehouse_schema (id INT PRIMARY KEY);\n"
+	users := strings.NewReplacer("`User`", "users", "`Session`", "sessions").Replace(theirs("")) // on each server these are other tables
 	for name, c := range map[string]struct {
 		ours    bool // EnsureSchema has made the adapter's tables before
 		full    bool // with a user
@@ -102,7 +107,11 @@ func TestTablesOfOthers(t *testing.T) {
 		"a prefix":                      {false, false, theirs("at_"), []mysql.Option{mysql.WithPrefix("at_")}, "at_Session, at_User"},
 		"a prefix of ours only":         {false, false, theirs(""), []mysql.Option{mysql.WithPrefix("at_")}, "Session, User"},
 		"another prefix":                {false, false, theirs("at_"), nil, ""},
-		"beside neighbors":              {false, false, neighbors + theirs(""), []mysql.Option{mysql.WithPrefix("at_")}, ""},
+		"beside ours":                   {false, false, ours, []mysql.Option{mysql.WithPrefix("at_")}, ""},
+		"beside ours and others":        {false, false, ours + users, []mysql.Option{mysql.WithPrefix("at_")}, "sessions, users"},
+		"no version of ours":            {false, false, site + users, []mysql.Option{mysql.WithPrefix("at_")}, "sessions, users"},
+		"empty beside ours":             {true, false, ours, []mysql.Option{mysql.WithPrefix("at_")}, ""},
+		"empty beside ours and others":  {true, false, ours + users + "INSERT INTO users VALUES ('1', 'a');\n", []mysql.Option{mysql.WithPrefix("at_")}, "sessions, users"},
 		"ours is empty":                 {true, false, theirs("") + person, nil, "Session, User"},
 		"ours is empty, with a prefix":  {true, false, theirs("") + person, []mysql.Option{mysql.WithPrefix("at_")}, "Session, User"},
 		"both are empty":                {true, false, theirs(""), nil, ""},
