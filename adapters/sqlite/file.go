@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -65,4 +66,15 @@ func (f *databaseFile) note(ctx context.Context, db DB) error {
 		f.noted.CompareAndSwap(nil, &file{path, info})
 	}
 	return nil
+}
+
+// inUTF8 is the advice for a database that stores text as UTF-16: SQLite can't change that.
+func (f *databaseFile) inUTF8() string {
+	was := f.noted.Load()
+	if was == nil {
+		return "make another database"
+	}
+	inShell := func(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+	return "stop the site, copy the database with the shell command umask 077 && sqlite3 " + inShell(was.path) +
+		" .dump | sqlite3 -bail " + inShell(was.path+".utf8") + ", and open the copy"
 }

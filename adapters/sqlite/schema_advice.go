@@ -7,17 +7,6 @@ import (
 	"strings"
 )
 
-// SQLite can't change a column. Advice puts another column in its place.
-
-// advice returns the statements that give a column another definition, with the value of
-// an expression in each row, or else what to do by hand.
-func (a *Adapter) advice(t table, has found, column, definition, value, byHand string) string {
-	if statements := a.replaceColumn(t, has, column, definition, value); statements != "" {
-		return "run " + statements
-	}
-	return byHand
-}
-
 // replaceColumn returns the statements that put a column with another definition in the
 // place of one, and make the indexes with it again. It returns nothing if the definition
 // of the table has the column in a key: then SQLite can't drop it.
@@ -46,30 +35,6 @@ func (a *Adapter) replaceColumn(t table, has found, column, definition, value st
 func inKey(column string) *regexp.Regexp {
 	name := "[\"'`\\[]?" + regexp.QuoteMeta(column) + "[\"'`\\]]?"
 	return regexp.MustCompile(`(?is)(?:PRIMARY KEY|UNIQUE|FOREIGN KEY|CHECK)\s*\([^()]*\b` + name + `|[(,]\s*` + name + `\s[^,]*\b(?:PRIMARY KEY|UNIQUE|REFERENCES)\b`)
-}
-
-// unfold returns the advice for the columns with a collation that folds texts.
-func (a *Adapter) unfold(t table, has found) string {
-	var all []string
-	for _, f := range has.columns {
-		folds := regexp.MustCompile("(?is)[(,]\\s*[\"'`\\[]?" + regexp.QuoteMeta(f.name) + "[\"'`\\]]?\\s[^,]*\\bcollate\\s+[\"'`\\[]?(?:nocase|rtrim)\\b")
-		if !folds.MatchString(has.sql) {
-			continue
-		}
-		definition := f.kind
-		if f.notNull {
-			definition += " NOT NULL DEFAULT ''"
-		}
-		statements := a.replaceColumn(t, has, f.name, definition, inSQL(f.name))
-		if statements == "" {
-			return "rebuild the table without it"
-		}
-		all = append(all, statements)
-	}
-	if len(all) == 0 {
-		return "rebuild the table without it"
-	}
-	return "run " + strings.Join(all, ";\n")
 }
 
 // converted is the value of a column as another kind.
