@@ -19,7 +19,11 @@ func (c *comparison) compareValues(ctx context.Context, all []found) error {
 		}
 		table := a.quoted(t.name)
 		for _, col := range t.columns {
-			own := inSQL(a.layout.column(t.name, col.name))
+			own := a.layout.column(t.name, col.name)
+			if !slices.ContainsFunc(all[i].columns, func(f foundColumn) bool { return strings.EqualFold(f.name, own) }) {
+				continue // EnsureSchema adds it
+			}
+			own = inSQL(own)
 			name := table + "." + own
 			isKey := slices.ContainsFunc(t.indexes, func(ix index) bool { return slices.Contains(ix.columns, col.name) })
 			switch {
