@@ -214,10 +214,11 @@ func (e *engine) run(hr *http.Request) (*Result, error) {
 func (e *engine) prepare(hr *http.Request) (*request, *Result, error) {
 	ctx := hr.Context()
 	refuse := func(err error) (*request, *Result, error) {
-		e.logError(ctx, ours(err))
+		err = ours(err)
+		e.logError(ctx, err)
 		e.debug(ctx, "request", slog.String("method", hr.Method), slog.String("type", hr.Header.Get("Content-Type")), slog.Int("segments", strings.Count(hr.URL.Path, "/")))
 		result := &Result{Status: http.StatusBadRequest, Header: jsonHeader(), Body: []byte(`"Bad request."`)}
-		if body, ok := errors.AsType[*wire.BodyError](err); ok && body.TooLarge {
+		if body, ok := errors.AsType[*Error](err); ok && body.tooLarge {
 			result.Status = http.StatusRequestEntityTooLarge
 		}
 		_, method := errors.AsType[notAllowed](err)

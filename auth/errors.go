@@ -169,8 +169,8 @@ type Error struct {
 	Code string
 	// Cause is the error behind this one, or nil.
 	Cause error
-	// client says that the client caused the error.
-	client bool
+	// client says that the client caused the error, and tooLarge that the body of its request is too large.
+	client, tooLarge bool
 }
 
 // Error returns type, message and cause.
@@ -222,7 +222,7 @@ func typeOf(err error) (ErrorType, bool) {
 // error stays as it is.
 func ours(err error) error {
 	if e, ok := errors.AsType[*wire.BodyError](err); ok {
-		return &Error{Type: ErrUnknownAction, Message: e.Error(), client: true}
+		return &Error{Type: ErrUnknownAction, Message: e.Error(), client: true, tooLarge: e.TooLarge}
 	}
 	e, ok := errors.AsType[*began.Error](err)
 	if !ok {
