@@ -453,7 +453,8 @@ const betterAuth = `CREATE TABLE user (id text PRIMARY KEY, name text NOT NULL, 
 	CREATE TABLE session (id text PRIMARY KEY, expiresAt date NOT NULL, token text NOT NULL UNIQUE, createdAt date NOT NULL, updatedAt date NOT NULL,
 	ipAddress text, userAgent text, userId text NOT NULL REFERENCES user (id) ON DELETE CASCADE);
 	CREATE TABLE account (id text PRIMARY KEY, accountId text NOT NULL, providerId text NOT NULL, userId text NOT NULL REFERENCES user (id) ON DELETE CASCADE,
-	accessToken text, refreshToken text, idToken text, scope text, password text, createdAt date NOT NULL, updatedAt date NOT NULL);
+	accessToken text, refreshToken text, idToken text, accessTokenExpiresAt date, refreshTokenExpiresAt date, scope text, password text,
+	createdAt date NOT NULL, updatedAt date NOT NULL);
 	CREATE TABLE verification (id text PRIMARY KEY, identifier text NOT NULL, value text NOT NULL, expiresAt date NOT NULL);`
 
 // TestNeverBeside: at a site of another library the adapter makes no second set of

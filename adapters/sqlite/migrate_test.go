@@ -2,11 +2,16 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // The code of docs/migrate.md, which shows the lines above each return.
@@ -29,6 +34,11 @@ func atT3(db *sql.DB) (*sqlite.Adapter, error) {
 	site := sqlite.Drizzle()
 	site.VerificationTokens, site.Instants = "verification_token", sqlite.Seconds
 	store, err := sqlite.New(db, sqlite.WithPrefix("project_"), sqlite.WithLayout(site))
+	return store, err
+}
+
+func atBetterAuth(db *sql.DB) (*sqlite.Adapter, error) {
+	store, err := sqlite.New(db, sqlite.WithPrefix("auth_"), sqlite.WithNewTables())
 	return store, err
 }
 
@@ -61,5 +71,45 @@ func TestMigrate(t *testing.T) {
 			}
 			s.use(t, a) // begins with what the site knows of its person
 		})
+	}
+}
+
+// TestMigrateFromBetterAuth follows the section that the error at tables of better-auth names.
+func TestMigrateFromBetterAuth(t *testing.T) {
+	db := wirings[0].openDB(t, filepath.Join(t.TempDir(), "better.db"))
+	run(t, db, betterAuth+`
+		INSERT INTO user VALUES ('ck1', 'Ada', 'ada@example.com', 1, NULL, '2024-01-01T00:00:00.000Z', '2024-01-01T00:00:00.000Z');
+		INSERT INTO account (id, accountId, providerId, userId, accessToken, accessTokenExpiresAt, scope, password, createdAt, updatedAt) VALUES
+			('a', '1', 'p', 'ck1', 'at', '2033-05-18T03:33:20.000Z', 'a,b', NULL, '2024-01-01', '2024-01-01'),
+			('b', 'ck1', 'credential', 'ck1', NULL, NULL, NULL, 'hash', '2024-01-01', '2024-01-01');`)
+	named := regexp.MustCompile(`docs/migrate.md, section "(.*?)"`).FindStringSubmatch(fmt.Sprint(must(sqlite.New(db))(t).EnsureSchema(t.Context())))
+	if named == nil {
+		t.Fatal("the error names no section")
+	}
+	_, section, _ := strings.Cut(string(must(os.ReadFile("../../docs/migrate.md"))(t)), "\n### "+named[1]+"\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	a := must(atBetterAuth(db))(t)
+	if err := a.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```sql\n(.*?)```").FindStringSubmatch(section)
+	if block == nil {
+		t.Fatalf("no statements in %q", section)
+	}
+	run(t, db, block[1])
+	a = must(atBetterAuth(db))(t)
+	if err := a.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ada := must(a.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}))(t)
+	account := must(a.GetAccount(t.Context(), "1", "p"))(t)
+	if ada == nil || ada.ID != adaID || ada.Email != adaEmail || ada.EmailVerified == nil || time.Since(*ada.EmailVerified) > time.Minute {
+		t.Errorf("got %v", ada)
+	}
+	if account == nil || *account.ExpiresAt != 2000000000 || *account.Scope != "a b" || *account.AccessToken != "at" {
+		t.Errorf("got %v", account)
+	}
+	if all := must(a.ListAccountsByUserID(t.Context(), adaID))(t); len(all) != 1 {
+		t.Errorf("got the accounts %v", all)
 	}
 }

@@ -105,7 +105,7 @@ func (c *comparison) compareOthers(ctx context.Context, all []found) error {
 	slices.Sort(others)
 	if refused && better {
 		c.refuse("tables of better-auth are there: %s: no layout serves them, because they have other columns. WithPrefix and WithNewTables make "+
-			"new tables beside them; docs/migrate.md, section \"better-auth on PostgreSQL\", shows how to copy the people of theirs", strings.Join(others, ", "))
+			"new tables beside them; docs/migrate.md, section \"better-auth on SQLite\", shows how to copy the people of theirs", strings.Join(others, ", "))
 	} else if refused {
 		c.refuse("tables that look like those of another authentication library are there: %s: WithLayout(%s) serves them as they are; "+
 			"WithNewTables makes new tables beside them, in which nobody of theirs is known", strings.Join(others, ", "), layout.literal())
