@@ -68,11 +68,11 @@ check/%:
 
 # Two modules at once keep two processors busy; three take longer, because calls that race try again while they wait for a processor. The
 # tests of the repository read files that the cache of test results does not watch, so they run without the cache. `make lint` vets, so
-# `go test` does not.
+# `go test` does not. Tests are short, so that collecting garbage less often takes less time and not too much memory.
 test-modules: $(addprefix test/,$(LONGEST)) $(addprefix test/,$(filter-out $(LONGEST),$(MODULES)))
 
 test/%:
-	@TZ=Asia/Kathmandu $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) .ci/module $* $(if $(filter $*,$(RACED)),$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) $(if $(BENCH),-bench . -benchtime $(BENCH)) $(if $(SKIP_$(notdir $*)),-skip '$(SKIP_$(notdir $*))') -vet=off -timeout 30m ./...
+	@TZ=Asia/Kathmandu GOGC=400 $(if $(filter $*,$(FEW_ROUNDS)),ADAPTERTEST_ROUNDS=0.2) .ci/module $* $(if $(filter $*,$(RACED)),$(RACE)) $(if $(filter $*,$(FOREIGN)),-short) $(if $(filter $*,internal/repocheck),-count=1) $(if $(BENCH),-bench . -benchtime $(BENCH)) $(if $(SKIP_$(notdir $*)),-skip '$(SKIP_$(notdir $*))') -vet=off -timeout 30m ./...
 
 ## race: the modules that `make test` tests without the race detector, with it and with few rounds
 race: images

@@ -25,8 +25,8 @@ import (
 // lost, no token is used twice, and after the promotion of the standby every call
 // succeeds at the second try.
 func TestStandbyTakesOver(t *testing.T) {
-	if testing.Short() {
-		t.Skip("LEFT OUT: -short tests memory only")
+	if !*groups {
+		t.Skip("LEFT OUT: the standby is tested with -groups, as make stress does")
 	}
 	t.Setenv(stores.EnvStandby, "") // the test may kill only servers that this run started
 	store := wiringstest.Server(t, stores.Options{}, stores.KindStandby)

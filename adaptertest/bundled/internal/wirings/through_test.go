@@ -29,15 +29,18 @@ func TestThroughProtocol(t *testing.T) {
 	servers := wiringstest.Servers(t, stores.Options{Fast: true})
 	for _, name := range chosen {
 		t.Run(name, func(t *testing.T) {
-			all := wirings.All()
-			i := slices.IndexFunc(all, func(w wirings.Wiring) bool { return w.String() == name })
-			o := wiringstest.Open(t, all[i], servers)
+			o := wiringstest.Open(t, named(name), servers)
 			cost := throughCost(t, o.Harness, adaptertest.Options{Seed: 1, Rounds: rounds})
 			if strings.HasPrefix(name, "postgres") && cost > mostCost {
 				t.Errorf("the run through the protocol took %.2f times the direct one, want at most %v", cost, mostCost)
 			}
 		})
 	}
+}
+
+func named(name string) wirings.Wiring {
+	all := wirings.All()
+	return all[slices.IndexFunc(all, func(w wirings.Wiring) bool { return w.String() == name })]
 }
 
 // throughCost runs the suite directly and through the protocol, compares the verdicts, and returns
