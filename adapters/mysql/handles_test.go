@@ -306,3 +306,54 @@ func databaseOf(t testing.TB, env *mysqltest.Env) (name string) {
 	}
 	return name
 }
+
+// languages are those of which servers have messages.
+var languages = strings.Fields("en_US de_DE fr_FR es_ES it_IT nl_NL pl_PL pt_PT ro_RO sv_SE cs_CZ da_DK et_EE el_GR hu_HU " +
+	"ja_JP ko_KR nb_NO ru_RU sr_RS sk_SK uk_UA bg_BG zh_CN ka_GE hi_IN sw_KE")
+
+// TestConflictsInAnyLanguage: the key that the server names is found in its message in each language, also where the
+// name decides.
+func TestConflictsInAnyLanguage(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx, database := t.Context(), databaseOf(t, env)
+	taken := adapter.User{ID: "ada", Email: "it's “ada” «1»'@example.com"}
+	if _, err := on(t, env.Admin).CreateUser(ctx, taken); err != nil {
+		t.Fatal(err)
+	}
+	messages := map[string]bool{}
+	for _, language := range languages {
+		db := pool(t, database, func(c *driver.Config) { c.Params["lc_messages"] = "'" + language + "'" })
+		var server *driver.MySQLError
+		_, err := db.ExecContext(ctx, "INSERT INTO `user` (id) VALUES ('ada')")
+		if errors.As(err, &server) && server.Number == 1649 { // the server does not know the language
+			continue
+		}
+		if !errors.As(err, &server) || server.Number != 1062 {
+			t.Fatalf("%s: %v", language, err)
+		}
+		messages[server.Message] = true
+		check := func(name string, handle mysql.DB) {
+			a := on(t, handle)
+			for key, user := range map[string]adapter.User{"user_id_key": {ID: taken.ID}, "user_email_key": {Email: taken.Email}} {
+				if _, err := a.CreateUser(ctx, user); !isConflict(err) || !strings.Contains(err.Error(), key) {
+					t.Errorf("%s, %s: %v, want a conflict at %s; the server says %s", language, name, err, key, server.Message)
+				}
+			}
+			session := adapter.Session{SessionToken: "s", UserID: "nobody", Expires: time.Now()}
+			if _, err := a.CreateSession(ctx, session); !errors.Is(err, adapter.ErrNotFound) {
+				t.Errorf("%s, %s: a session of nobody: %v", language, name, err)
+			}
+		}
+		check("pool", db)
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check("tx", tx)
+		_, _ = tx.Rollback(), db.Close()
+	}
+	if t.Logf("the server says it in %d ways", len(messages)); len(messages) < 4 {
+		t.Errorf("the server has messages in too few languages: %v", messages)
+	}
+}
