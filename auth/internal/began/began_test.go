@@ -1,0 +1,419 @@
+package began
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatehouse-go/gatehouse/auth/internal/once"
+	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
+)
+
+// site is what the browsers of a test share.
+type site struct {
+	*Sealer
+	now time.Time
+}
+
+func newSite(t *testing.T) *site {
+	secrets := []string{"a secret of 32 characters or more"}
+	s := &site{now: time.Now().Truncate(time.Second)}
+	s.Sealer = &Sealer{
+		Clock: func() time.Time { return s.now }, Random: rand.Reader, Secrets: secrets, Keys: new(jwt.Keys),
+		CSRF: wire.NewHashKeys(secrets), Once: once.Of(secrets, t.Name(), nil),
+	}
+	return s
+}
+
+// visitor is a browser that keeps cookies, the oldest first.
+type visitor struct {
+	*Browser
+	sent []string
+}
+
+func (s *site) visitor() *visitor {
+	specs := wire.NewCookieSpecs(true)
+	return &visitor{Browser: &Browser{Sealer: s.Sealer, Cookies: &specs, Secure: true, Log: func(string, ...slog.Attr) {}}}
+}
+
+// keep sets cookies, or deletes them.
+func (v *visitor) keep(cookies ...*http.Cookie) {
+	for _, c := range cookies {
+		if c == nil {
+			continue
+		}
+		at := slices.IndexFunc(v.sent, func(sent string) bool { return strings.HasPrefix(sent, c.Name+"=") })
+		switch {
+		case c.MaxAge < 0 && at >= 0:
+			v.sent = slices.Delete(v.sent, at, at+1)
+		case c.MaxAge < 0:
+		case at >= 0:
+			v.sent[at] = c.Name + "=" + c.Value
+		default:
+			v.sent = append(v.sent, c.Name+"="+c.Value)
+		}
+	}
+	v.Jar = wire.ParseJar([]string{strings.Join(v.sent, "; ")})
+}
+
+// withoutHost is the cookies that other hosts could set.
+func (v *visitor) withoutHost() []string {
+	return slices.DeleteFunc(slices.Clone(v.sent), func(c string) bool { return strings.HasPrefix(c, "__Host-") })
+}
+
+// plant sets these cookies of another browser.
+func (v *visitor) plant(of *visitor) {
+	v.sent = append(v.sent, of.withoutHost()...)
+	v.keep()
+}
+
+var provider = Provider{ID: "idp", Server: "https://idp.example client", Checks: []Check{State, PKCE, Nonce}}
+
+// begin begins a sign-in and returns its parameters.
+func (v *visitor) begin(t *testing.T, start Start) wire.Query {
+	t.Helper()
+	parameters, cookies, err := v.BeginSignIn(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.keep(cookies...)
+	return parameters
+}
+
+func parameter(t *testing.T, q wire.Query, name string) string {
+	t.Helper()
+	value, ok := q.Get(name)
+	if !ok || value == "" {
+		t.Fatalf("no parameter %s", name)
+	}
+	return value
+}
+
+func wantReason(t *testing.T, err error, want Reason) {
+	t.Helper()
+	if e, ok := errors.AsType[*Error](err); !ok || e.Reason != want {
+		t.Errorf("got error %v, want reason %d", err, want)
+	}
+}
+
+// TestSignIn: the answer finds its sign-in by the state, and gets the values that
+// were sent. It is accepted once, also if the browser still has the cookies.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	v := s.visitor()
+	age := int64(60)
+	sent := v.begin(t, Start{Provider: provider, CallbackURL: "https://app.example/a", User: "ada", MaxAge: &age})
+	state := parameter(t, sent, "state")
+	before := slices.Clone(v.sent)
+
+	in, _, err := v.OpenSignIn(&provider, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.By != (By{Bound: true, User: "ada"}) || in.CallbackURL != "https://app.example/a" || in.LostURL ||
+		!in.FreshSince.Equal(s.now.Add(-time.Minute)) {
+		t.Errorf("got %+v", in)
+	}
+	_, err = in.CheckState("another")
+	wantReason(t, err, ForgedState)
+	cleared, err := in.CheckState(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.keep(cleared...)
+	verifier, cleared, err := in.Take(PKCE)
+	sum := sha256.Sum256([]byte(verifier))
+	if err != nil || base64.RawURLEncoding.EncodeToString(sum[:]) != parameter(t, sent, "code_challenge") {
+		t.Errorf("PKCE: got %q, error %v", verifier, err)
+	}
+	v.keep(cleared...)
+	nonce, cleared, err := in.Take(Nonce)
+	if err != nil || nonce != parameter(t, sent, "nonce") {
+		t.Errorf("nonce: got %q, error %v", nonce, err)
+	}
+	v.keep(cleared...)
+	if rest := v.withoutHost(); len(rest) != 0 {
+		t.Errorf("the browser keeps %v", rest)
+	}
+
+	v.sent = before
+	v.keep()
+	if in, _, err = v.OpenSignIn(&provider, state); err != nil {
+		t.Fatal(err)
+	}
+	_, err = in.CheckState(state)
+	wantReason(t, err, InvalidCheck)
+}
+
+// TestSignInOfAnother: a sign-in can't be ended in another browser, with another
+// provider, at another server, or too late.
+func TestSignInOfAnother(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	v := s.visitor()
+	state := parameter(t, v.begin(t, Start{Provider: provider}), "state")
+	other := s.visitor()
+	other.begin(t, Start{Provider: provider}) // it has a mark of its own
+	other.plant(v)
+	_, _, err := other.OpenSignIn(&provider, state)
+	wantReason(t, err, InvalidCheck)
+	for _, p := range []Provider{
+		{ID: "idp", Server: "https://evil.example client", Checks: provider.Checks},
+		{ID: "other", Server: provider.Server, Checks: provider.Checks},
+	} {
+		_, _, err = v.OpenSignIn(&p, state)
+		wantReason(t, err, InvalidCheck)
+	}
+	if !v.Knows(&provider, state) {
+		t.Error("the browser does not know its sign-in")
+	}
+	if s.visitor().Knows(&provider, state) {
+		t.Error("a new browser knows the sign-in")
+	}
+	s.now = s.now.Add(MaxAge + time.Minute)
+	_, _, err = v.OpenSignIn(&provider, state)
+	wantReason(t, err, InvalidCheck)
+}
+
+// TestManySignIns: a browser has four sign-ins under way, in cookies that fit into a
+// header. If callback URLs do not fit, the oldest are lost.
+func TestManySignIns(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	v := s.visitor()
+	long := "https://app.example/" + strings.Repeat("x", 400)
+	var states []string
+	for i := range 6 {
+		states = append(states, parameter(t, v.begin(t, Start{Provider: provider, CallbackURL: fmt.Sprint(long, i)}), "state"))
+		if size := len(strings.Join(v.sent, "; ")); size > maxCookies {
+			t.Errorf("after %d sign-ins the cookies have %d bytes", i+1, size)
+		}
+	}
+	for i, state := range states {
+		in, _, err := v.OpenSignIn(&provider, state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (in.ticket != nil) != (i >= 2) {
+			t.Errorf("sign-in %d: has a ticket: %v", i, in.ticket != nil)
+		}
+		if i >= 2 && in.LostURL == (in.CallbackURL == fmt.Sprint(long, i)) {
+			t.Errorf("sign-in %d: lost %v, leads to %.30s", i, in.LostURL, in.CallbackURL)
+		}
+	}
+	if in, _, err := v.OpenSignIn(&provider, states[2]); err != nil || !in.LostURL {
+		t.Errorf("the oldest has not lost its URL: %+v, error %v", in, err)
+	}
+	if in, _, err := v.OpenSignIn(&provider, states[5]); err != nil || in.LostURL {
+		t.Errorf("the newest has lost its URL: %+v, error %v", in, err)
+	}
+}
+
+// TestRelay: the state for a redirect proxy says where the browser goes on, and only
+// who has the secret can say it.
+func TestRelay(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	state := parameter(t, s.visitor().begin(t, Start{Provider: provider, Relay: "https://preview.example/auth"}), "state")
+	if to, err := s.RelayOf(state); to != "https://preview.example/auth" || err != nil {
+		t.Errorf("got %q, error %v", to, err)
+	}
+	_, err := s.RelayOf("https://evil.example")
+	wantReason(t, err, InvalidCheck)
+}
+
+// TestCeremonies: each tab ends its own ceremony. A challenge of another browser is
+// refused, and a user who is too large for a cookie begins none.
+func TestCeremonies(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	v, other := s.visitor(), s.visitor()
+	begin := func(v *visitor, challenge string, data *Person) error {
+		cookies, err := v.BeginCeremony(Ceremony{
+			Provider: "passkey", Action: Register, Challenge: challenge, RPID: "app.example",
+			By: By{User: "ada"}, Data: data,
+		})
+		v.keep(cookies...)
+		return err
+	}
+	for _, err := range []error{
+		begin(v, "first", &Person{ID: "ada"}), begin(v, "second", nil), begin(other, "theirs", nil),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, cleared, err := v.EndCeremony("passkey", "first")
+	if err != nil || c.Challenge != "first" || c.Action != Register || c.RPID != "app.example" || c.Foreign ||
+		c.Data == nil || c.Data.ID != "ada" || c.By != (By{Bound: true, User: "ada"}) {
+		t.Errorf("got %+v, error %v", c, err)
+	}
+	v.keep(cleared...)
+	if c, _, err = v.EndCeremony("passkey", "second"); err != nil || c.Challenge != "second" {
+		t.Errorf("got %+v, error %v", c, err)
+	}
+	_, _, err = v.EndCeremony("passkey", "theirs")
+	wantReason(t, err, OtherChallenge)
+	_, _, err = v.EndCeremony("another provider", "second")
+	wantReason(t, err, LostChallenge)
+	v.sent = nil
+	v.plant(other)
+	_, _, err = v.EndCeremony("passkey", "theirs")
+	wantReason(t, err, LostChallenge)
+	wantReason(t, begin(v, "third", &Person{Name: strings.Repeat("x", 4000)}), TooLarge)
+}
+
+// TestCodes: a browser keeps the mails that it asked for, the newest first, until they
+// expire or are used.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	v := s.visitor()
+	handles := func() (list []string) {
+		for _, c := range v.Codes() {
+			list = append(list, c.Handle)
+		}
+		return list
+	}
+	for i := range 6 {
+		expires := s.now.Add(time.Duration(10-i) * time.Minute).Unix()
+		c, err := v.KeepCode(Code{Provider: "email", Address: fmt.Sprint("a", i), Handle: fmt.Sprint(i), Expires: expires})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.keep(c)
+	}
+	if got := handles(); !slices.Equal(got, []string{"5", "4", "3", "2"}) {
+		t.Errorf("got %v", got)
+	}
+	cookies, err := v.ForgetCodes("email", "a4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.keep(cookies...)
+	s.now = s.now.Add(6 * time.Minute)
+	if got := handles(); !slices.Equal(got, []string{"3", "2"}) {
+		t.Errorf("got %v", got)
+	}
+	if cookies, err = v.ForgetCodes("email", "nobody"); cookies != nil || err != nil {
+		t.Errorf("got %v, error %v", cookies, err)
+	}
+}
+
+// TestKnown: a browser is known for who signed in there, by each of the names, with the
+// same ID until the password is another one.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	v := s.visitor()
+	remember := func(user, version string, names ...string) {
+		c, err := v.Remember(user, version, names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.keep(c)
+	}
+	remember("ada", "v1", "Ada@Example.com", "ada")
+	remember("eve", "", "eve")
+	first := v.KnownFor("ada@example.com ")
+	if first == nil || first.User != "ada" || v.KnownFor("eve") == nil {
+		t.Fatalf("got %+v", first)
+	}
+	if v.KnownFor("bob") != nil || v.KnownFor("") != nil {
+		t.Error("the browser is known for nobody")
+	}
+	remember("ada", "v1", "ada")
+	if id := v.KnownTo("ada", "v1"); id != first.ID || v.KnownTo("ada", "v2") != "" {
+		t.Errorf("got ID %q, want %q", id, first.ID)
+	}
+	remember("ada", "v2", "ada")
+	if id := v.KnownTo("ada", "v2"); id == "" || id == first.ID || v.KnownTo("ada", "v1") != "" {
+		t.Errorf("got ID %q after the password was changed", id)
+	}
+	c, err := v.ForgetKnown("ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.keep(c)
+	if v.KnownFor("ada") != nil || v.KnownFor("eve") == nil {
+		t.Error("the browser forgot somebody else")
+	}
+	s.now = s.now.Add(knownAge + time.Minute)
+	if v.KnownFor("eve") != nil {
+		t.Error("the browser is known for ever")
+	}
+}
+
+// TestFinished: a browser remembers where its last sign-ins led, for the user who
+// signed in by them.
+func TestFinished(t *testing.T) {
+	t.Parallel()
+	v := newSite(t).visitor()
+	for i := range 6 {
+		c, err := v.Finish(fmt.Sprint("state", i), "ada", fmt.Sprint("https://app.example/", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.keep(c)
+	}
+	done := v.Finished("state5")
+	if done == nil || !done.By("ada") || done.By("eve") || done.CallbackURL != "https://app.example/5" {
+		t.Errorf("got %+v", done)
+	}
+	if v.Finished("state1") != nil || v.Finished("state2") == nil {
+		t.Error("the browser does not remember the last four")
+	}
+	c, err := v.Finish("state6", "ada", "https://app.example/"+strings.Repeat("x", maxFinishedCookie))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.keep(c)
+	if done = v.Finished("state6"); done == nil || done.CallbackURL != "" {
+		t.Errorf("got %+v, want no URL", done)
+	}
+	v.keep(v.ForgetFinished()...)
+	if v.Finished("state6") != nil || v.ForgetFinished() != nil {
+		t.Error("the browser did not forget")
+	}
+}
+
+// TestTyped: the sign-in page gets the name that was typed, for a minute.
+func TestTyped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	v := s.visitor()
+	keep := func(name string) *http.Cookie {
+		c, err := v.KeepTyped(Typed{"password", name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.keep(c)
+		return c
+	}
+	if keep("") != nil || keep(strings.Repeat("x", maxTyped+1)) != nil {
+		t.Error("a cookie keeps no name, or a very long one")
+	}
+	keep("ada")
+	if typed, c := v.TakeTyped(); typed != (Typed{"password", "ada"}) || c.MaxAge >= 0 {
+		t.Errorf("got %+v, cookie %v", typed, c)
+	}
+	s.now = s.now.Add(2 * time.Minute)
+	typed, c := v.TakeTyped()
+	if typed != (Typed{}) || c == nil {
+		t.Errorf("got %+v, cookie %v", typed, c)
+	}
+	v.keep(c)
+	if _, c = v.TakeTyped(); c != nil {
+		t.Errorf("got cookie %v of a browser without one", c)
+	}
+}
