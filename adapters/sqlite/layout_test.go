@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -559,6 +560,53 @@ func TestSchemaChangesOfSites(t *testing.T) {
 			}
 			s.noKeys = false
 			s.use(t, a)
+		})
+	}
+}
+
+// TestNewTablesOfSites: a site gets the tables that it lacks, in its encoding and with its
+// schema file's lines. What another program deletes takes the records with it.
+func TestNewTablesOfSites(t *testing.T) {
+	for name, c := range map[string]struct {
+		drop  string
+		lines []string
+	}{
+		"Prisma": {`DROP TABLE "Authenticator";`, []string{"-- schema.prisma, model User: passwords passwords?\n-- schema.prisma, a new model:\n-- model passwords {\n--   userId String @id\n",
+			"-- schema.prisma, model User: Authenticator Authenticator[]\n", "--   credentialBackedUp Boolean\n--   transports String?\n--   name String?\n--   created DateTime?\n"}},
+		"create-t3-app": {"", []string{"-- Drizzle, a new table:\n-- export const passwords = sqliteTable(\"p1_passwords\", {\n",
+			`--   userId: text("userId").notNull().primaryKey().references(() => users.id, { onDelete: "cascade" }),` + "\n",
+			"-- export const authenticator = sqliteTable(\"p1_authenticator\", {\n", `--   created: integer("created", { mode: "timestamp" }),` + "\n"}},
+		"other names, texts": {"DROP TABLE keys;", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sites()[name]
+			db := s.make(t, wirings[0])
+			run(t, db, c.drop)
+			changes := must(s.adapter(t, db).SchemaChanges(t.Context()))(t)
+			all := strings.Join(changes, "\n")
+			for _, line := range c.lines {
+				if !strings.Contains(all, line) {
+					t.Errorf("got\n%s\nwithout\n%s", all, line)
+				}
+			}
+			for _, change := range changes {
+				run(t, db, change)
+			}
+			s.noKeys = false
+			a := s.adapter(t, db)
+			if left := must(a.SchemaChanges(t.Context()))(t); len(left) > 0 {
+				t.Errorf("left to change: %v", left)
+			}
+			s.use(t, a)
+			key := adapter.Authenticator{CredentialID: "k", UserID: adaID, Created: &adaExpires, CredentialBackedUp: true}
+			same(t, "CreateAuthenticator", must(a.CreateAuthenticator(t.Context(), key))(t), key)
+			must(a.SetPassword(t.Context(), adapter.Password{UserID: adaID, Hash: "h"}))(t)
+			if !strings.HasPrefix(name, "create") { // whose foreign keys keep the user
+				run(t, db, "PRAGMA foreign_keys = ON; DELETE FROM "+cmp.Or(s.layout.Users, "user"))
+				if left := must(a.GetAuthenticator(t.Context(), "k"))(t); left != nil {
+					t.Errorf("the passkey of a deleted user is left: %v", left)
+				}
+			}
 		})
 	}
 }

@@ -203,6 +203,7 @@ func (c *comparison) compareTable(t table, has found) {
 	case has.kind == "" && a.foreign && t.beside:
 		made := comparison{of: a}
 		made.create(t, name)
+		made.changes[0] = a.newTable(t) + made.changes[0]
 		c.changes = append(c.changes, made.changes...)
 		return
 	case has.kind == "" && a.foreign:
@@ -243,7 +244,7 @@ func (c *comparison) compareColumns(t table, has found, name string) (missing []
 		at := slices.IndexFunc(has.columns, func(f foundColumn) bool { return strings.EqualFold(f.name, own) })
 		switch {
 		case at < 0 && col.added && a.foreign:
-			c.better(a.lines(t, own+" "+col.kind) + fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", name, inSQL(own), col.kind))
+			c.better(a.lines(t, a.field(t, col)) + fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", name, inSQL(own), a.declared(t, col)))
 		case at < 0 && col.added:
 			c.change(fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", name, col.name, col.kind), "%s has no column %s", name, col.name)
 		case at < 0:
@@ -264,11 +265,7 @@ func (c *comparison) compareColumns(t table, has found, name string) (missing []
 			c.refuse("%s.%s is of the type %s, want %s: %s", name, own, has.columns[at].kind, col.kind, advice)
 		case col.null && has.columns[at].notNull && col.name == "email": // the column then refuses users without an address
 			if statements := a.replaceColumn(t, has, own, "TEXT", own); a.foreign && statements != "" {
-				line := own + " TEXT"
-				if a.layout.product == "prisma" {
-					line += " @unique"
-				}
-				c.better(a.lines(t, line) + statements)
+				c.better(a.lines(t, a.field(t, col)) + statements)
 			}
 		case col.null && has.columns[at].notNull:
 			c.refuse("%s.%s must accept null: %s", name, own, a.rebuild(t, has, own, acceptsNull, inSQL(own)))
@@ -322,24 +319,6 @@ func inSQL(name string) string {
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)
-
-// lines returns a comment with the change for the schema file of the product that made
-// the table.
-func (a *Adapter) lines(t table, change string) string {
-	switch a.layout.product {
-	case "prisma":
-		return "-- schema.prisma, model " + a.bare(t.name) + ": " + prismaTypes.Replace(change) + "\n"
-	case "drizzle":
-		name, kind, _ := strings.Cut(change, " ")
-		if kind == "TEXT" || kind == "INTEGER" {
-			change = fmt.Sprintf("%s: %s(%q)", name, strings.ToLower(kind), name)
-		}
-		return "-- Drizzle, table " + a.bare(t.name) + ": " + change + "\n"
-	}
-	return ""
-}
-
-var prismaTypes = strings.NewReplacer(" TEXT", " String?", " INTEGER", " BigInt?")
 
 // affinity returns the type affinity of a column's declared type.
 // https://sqlite.org/datatype3.html section 3.1
@@ -399,11 +378,11 @@ func (c *comparison) create(t table, name string) {
 	a := c.of
 	var columns []string
 	for _, col := range t.columns {
-		definition := inSQL(a.layout.column(t.name, col.name)) + " " + col.kind
+		definition := inSQL(a.layout.column(t.name, col.name)) + " " + a.declared(t, col)
 		if !col.null {
 			definition += " NOT NULL"
 		}
-		if t.name == "passwords" && col.name == "userId" { // others delete users too
+		if (a.foreign || t.name == "passwords") && col.name == "userId" { // others delete users too
 			definition += fmt.Sprintf(" REFERENCES %s (%s) ON DELETE CASCADE", a.quoted("user"), inSQL(a.layout.column("user", "id")))
 		}
 		columns = append(columns, definition)
@@ -413,7 +392,11 @@ func (c *comparison) create(t table, name string) {
 		keys[i] = inSQL(a.layout.column(t.name, column))
 	}
 	key := strings.Join(keys, ", ")
-	c.change(fmt.Sprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s)) STRICT", name, strings.Join(columns, ", "), key), "the table %s is missing", name)
+	strict := " STRICT"
+	if a.layout.product == "prisma" { // its types are none of those of STRICT tables
+		strict = ""
+	}
+	c.change(fmt.Sprintf("CREATE TABLE %s (%s, PRIMARY KEY (%s))%s", name, strings.Join(columns, ", "), key, strict), "the table %s is missing", name)
 	for _, ix := range t.indexes[1:] {
 		c.compareIndex(t, nil, ix)
 	}
