@@ -58,7 +58,7 @@ func isOne(base goredis.UniversalClient) bool {
 // the keys, which is empty if there are none.
 func (a *Adapter) checkRights(ctx context.Context) (there string, err error) {
 	key := a.keys.shared("layout")
-	command := a.command("rights", []any{key}, []any{a.keys.prefix})
+	command := a.command("rights", []any{key, a.keys.shared("none:")}, []any{a.keys.prefix})
 	cmd := goredis.NewCmd(ctx, command...)
 	_ = a.client.Process(ctx, cmd)
 	if goredis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {

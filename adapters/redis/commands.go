@@ -64,18 +64,19 @@ func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 		if err == nil {
 			err = a.client.Process(ctx, write{cmd})
 		}
+		err = withoutValues(err)
 		if goredis.HasErrorPrefix(err, "READONLY") {
 			a.leave(ctx)
 		}
 		busy := isBusy(err)
 		if err != nil && !busy && refused != nil && ctx.Err() != nil { // the end of the context is not the reason
-			err = fmt.Errorf("%w; the try before: %w", withoutValues(err), refused)
+			err = fmt.Errorf("%w; the try before: %w", err, refused)
 		}
 		if !busy || !limited && time.Since(start) > patience || rest(ctx, pause) != nil {
 			cmd.SetErr(err)
 			return cmd
 		}
-		refused = withoutValues(err)
+		refused = err
 	}
 }
 

@@ -54,7 +54,9 @@ var (
 	nodePattern    = regexp.MustCompile(`(?i)non local key in a cluster node|do not hash to the same slot`)
 	scriptLacks    = regexp.MustCompile(`(?i)^(?:ERR )?(?:ACL failure in script|The user executing the script can't)`)
 	unknownCommand = regexp.MustCompile(`(?i)unknown (?:redis )?command|this Redis command is not`)
-	quotedWord     = regexp.MustCompile("[`'\"]([a-zA-Z|]+)[`'\"]")
+	// inScript is what Redis before 7 puts before the error of a command in a script.
+	inScript   = regexp.MustCompile(`^(?:ERR Error running script \(call to \w+\): )?(?:@user_script: ?\d+: )+-?`)
+	quotedWord = regexp.MustCompile("[`'\"]([a-zA-Z|]+)[`'\"]")
 )
 
 // withoutValues returns an error without what the server said, except its code and the name
@@ -75,6 +77,7 @@ func withoutValues(err error) error {
 
 func refusalOf(text string) error {
 	e := &refusal{code: "ERR"}
+	text = inScript.ReplaceAllString(text, "")
 	if m := codePattern.FindStringSubmatch(text); m != nil && reasons[m[1]] != "" {
 		e.code = m[1]
 	}

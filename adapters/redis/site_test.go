@@ -33,53 +33,146 @@ func quotesNothing(t *testing.T, what string, err error, secret string) {
 	}
 }
 
+// asRedis6 lets a server answer the question for the rights as Redis 6 does, which has no
+// acl_check_cmd.
+type asRedis6 struct{}
+
+func (asRedis6) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (asRedis6) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if args := cmd.Args(); len(args) > 4 && strings.HasSuffix(fmt.Sprint(args[4]), "}:none:") {
+			switch cmd.Name() {
+			case "evalsha":
+				args[1] = strings.Repeat("0", 40) // so that the text is sent
+			case "eval":
+				args[1] = strings.ReplaceAll(fmt.Sprint(args[1]), "redis.acl_check_cmd", "redis.no_such_function")
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (asRedis6) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
 // TestFirstCallNamesTheRight: with one right less each first call names it, and nothing is
 // stored, also no layout.
 func TestFirstCallNamesTheRight(t *testing.T) {
 	for _, w := range wirings {
-		t.Run(w.name, func(t *testing.T) {
-			e := w.env(t)
-			prefix := url.QueryEscape(e.Prefix)
-			keys := []string{"~{" + prefix + "}:*", "~" + prefix + ":*"}
-			node := []string{"-@all", "+ping", "+hello", "+info", "+cluster|slots", "+cluster|shards", "+cluster|nodes", "+command", "+readonly", "+asking"}
-			lacking := map[string][]string{keys[1]: {keys[0]}, "keys of the prefix": {keys[1]}}
-			for _, right := range redistest.Rights {
-				lacking[right[1:]] = append([]string{"-" + right[1:]}, keys...)
+		t.Run(w.name, func(t *testing.T) { firstCallNames(t, w, false) })
+		t.Run(w.name+", as Redis 6", func(t *testing.T) { firstCallNames(t, w, true) })
+	}
+}
+
+func firstCallNames(t *testing.T, w wiring, old bool) {
+	e := w.env(t)
+	prefix := url.QueryEscape(e.Prefix)
+	keys := []string{"~{" + prefix + "}:*", "~" + prefix + ":*"}
+	node := []string{"-@all", "+ping", "+hello", "+info", "+cluster|slots", "+cluster|shards", "+cluster|nodes", "+command", "+readonly", "+asking"}
+	lacking := map[string][]string{keys[1]: {keys[0]}, "keys of the prefix": {keys[1]}}
+	for _, right := range redistest.Rights {
+		lacking[right[1:]] = append([]string{"-" + right[1:]}, keys...)
+	}
+	if old { // only EnsureScripts needs the one, and no script finds out the other on a cluster
+		delete(lacking, "script|load")
+		if w.cluster {
+			delete(lacking, keys[1])
+		}
+	}
+	open := func(rules []string) goredis.UniversalClient {
+		settings := e.SignIn(t, append(append(node, redistest.Rights...), rules...))
+		client := must(w.server(t).Client(settings))(t)
+		t.Cleanup(func() { _ = client.Close() })
+		if old {
+			client.AddHook(asRedis6{})
+		}
+		return client
+	}
+	for right, rules := range lacking {
+		client := open(rules)
+		for method, call := range map[string]func(a *redis.Adapter) error{
+			"CreateUser": func(a *redis.Adapter) error {
+				_, err := a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
+				return err
+			},
+			"CreateUserWithAccount": func(a *redis.Adapter) error {
+				_, err := a.CreateUserWithAccount(t.Context(), adapter.User{}, adapter.Account{Provider: "p", ProviderAccountID: "1"}, nil)
+				return err
+			},
+			"GetSessionAndUser": func(a *redis.Adapter) error { _, err := a.GetSessionAndUser(t.Context(), "secret"); return err },
+			"EnsureScripts":     func(a *redis.Adapter) error { return a.EnsureScripts(t.Context()) },
+			"DeleteExpired":     func(a *redis.Adapter) error { _, err := a.DeleteExpired(t.Context(), time.Now()); return err },
+		} {
+			if err := call(w.adapter(t, client, e.Prefix)); err == nil || !strings.Contains(err.Error(), right) || !strings.Contains(err.Error(), "NOPERM") {
+				t.Errorf("without %s: %s: got %v", right, method, err)
 			}
-			for right, rules := range lacking {
-				settings := e.SignIn(t, append(append(node, redistest.Rights...), rules...))
-				client := must(w.server(t).Client(settings))(t)
-				t.Cleanup(func() { _ = client.Close() })
-				for method, call := range map[string]func(a *redis.Adapter) error{
-					"CreateUser": func(a *redis.Adapter) error {
-						_, err := a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
-						return err
-					},
-					"CreateUserWithAccount": func(a *redis.Adapter) error {
-						_, err := a.CreateUserWithAccount(t.Context(), adapter.User{}, adapter.Account{Provider: "p", ProviderAccountID: "1"}, nil)
-						return err
-					},
-					"GetSessionAndUser": func(a *redis.Adapter) error { _, err := a.GetSessionAndUser(t.Context(), "secret"); return err },
-					"EnsureScripts":     func(a *redis.Adapter) error { return a.EnsureScripts(t.Context()) },
-					"DeleteExpired":     func(a *redis.Adapter) error { _, err := a.DeleteExpired(t.Context(), time.Now()); return err },
-				} {
-					if err := call(w.adapter(t, client, e.Prefix)); err == nil || !strings.Contains(err.Error(), right) || !strings.Contains(err.Error(), "NOPERM") {
-						t.Errorf("without %s: %s: got %v", right, method, err)
-					}
-				}
-			}
-			if left := keysOf(t, e.Admin, "*"+e.Prefix+"*"); len(left) > 0 {
-				t.Errorf("stored are %v", left)
-			}
-			all := e.SignIn(t, append(append(node, redistest.Rights...), keys...))
-			client := must(w.server(t).Client(all))(t)
-			t.Cleanup(func() { _ = client.Close() })
-			a := w.adapter(t, client, e.Prefix)
-			ada := must(a.CreateUserWithPassword(t.Context(), adapter.User{Email: "ada@example.com"}, adapter.Password{Hash: "h"}))(t)
-			must(a.SetPassword(t.Context(), adapter.Password{UserID: ada.ID, Hash: "h"}))(t)
-			must(a.SwapPassword(t.Context(), adapter.Password{UserID: ada.ID, Hash: "h"}, adapter.Password{Hash: "i"}))(t)
-			must(a.DeletePassword(t.Context(), ada.ID, false))(t)
-		})
+		}
+	}
+	if left := keysOf(t, e.Admin, "*"+e.Prefix+"*"); len(left) > 0 {
+		t.Errorf("stored are %v", left)
+	}
+	a := w.adapter(t, open(keys), e.Prefix)
+	ada := must(a.CreateUserWithPassword(t.Context(), adapter.User{Email: "ada@example.com"}, adapter.Password{Hash: "h"}))(t)
+	must(a.SetPassword(t.Context(), adapter.Password{UserID: ada.ID, Hash: "h"}))(t)
+	must(a.SwapPassword(t.Context(), adapter.Password{UserID: ada.ID, Hash: "h"}, adapter.Password{Hash: "i"}))(t)
+	must(a.DeletePassword(t.Context(), ada.ID, false))(t)
+	must(a.DeleteUser(t.Context(), ada.ID))(t)
+	if left := keysOf(t, e.Admin, "*"+e.Prefix+"*"); len(left) != 1 {
+		t.Errorf("left are %v, want the layout alone", left)
+	}
+}
+
+// said is an answer of a server.
+type said string
+
+func (s said) Error() string { return string(s) }
+func (said) RedisError()     {}
+
+// says answers each write in the place of the server.
+type says struct{ text said }
+
+func (says) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (s says) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if args := cmd.Args(); cmd.Name() != "evalsha" || strings.HasSuffix(fmt.Sprint(args[4]), "}:none:") {
+			return next(ctx, cmd)
+		}
+		cmd.SetErr(s.text)
+		return s.text
+	}
+}
+
+func (says) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+// TestErrorsOfRedis6: Redis before 7 puts its own text before the error of a command in a
+// script. The code is found all the same. These are texts of Redis 6.2.14.
+func TestErrorsOfRedis6(t *testing.T) {
+	const call, line = "ERR Error running script (call to f_a7f30a777e3a14): @user_script:1: ", "@user_script: 1: "
+	e := standalone.env(t)
+	for text, want := range map[said]string{
+		call + line + "The user executing the script can't run this command or subcommand": "NOPERM ",
+		call + line + "The user executing the script can't access at least one of the keys": "NOPERM the user of the server " +
+			"lacks a right: it may not use the keys",
+		call + "WRONGTYPE Operation against a key holding the wrong kind of value": "WRONGTYPE ",
+		call + line + "Unknown Redis command called from Lua script":               "does not know a command",
+		call + line + "-READONLY You can't write against a read only replica.":     "READONLY ",
+		line + "-READONLY You can't write against a read only replica.":            "READONLY ",
+		call + line + "-OOM command not allowed when used memory > 'maxmemory'.":   "OOM ",
+		call + line + "-NOREPLICAS Not enough good replicas to write.":             "NOREPLICAS ",
+	} {
+		client := standalone.client(t, 1)
+		client.AddHook(says{text})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := standalone.adapter(t, client, e.Prefix).CreateSession(ctx, session("ada"))
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ local value = redis.call('GET', KEYS[1])
 if not value then return {'absent'} end
 local record = cjson.decode(value)
 if record.user ~= ARGV[4] then return {'other'} end
-local owner = key('user', record.user)
+local owner, nothing = key('user', record.user), none()
 if #missing > 0 then return {'declare', missing} end
 local user = cjson.decode(redis.call('GET', owner))
 
@@ -47,6 +47,7 @@ if ARGV[5] == 'true' and #authenticators + #accounts == 0 then
 end
 user.authenticators = #authenticators > 0 and authenticators or nil
 user.accounts = #accounts > 0 and accounts or nil
-for _, name in ipairs(doomed) do redis.call('UNLINK', name) end
+redis.call('UNLINK', nothing)
 redis.call('SET', owner, cjson.encode(user))
+for _, name in ipairs(doomed) do redis.call('UNLINK', name) end
 return {'ok', value}

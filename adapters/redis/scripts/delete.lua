@@ -1,13 +1,13 @@
 -- Deletes an account, or a user with all the user's records. KEYS: record. ARGV: kind of the record, its name, prefix of the keys of
 -- sessions, how many sessions may be deleted at once. Returns absent; or ok and the record. If sessions are left it also returns the
--- user's incarnation; these sessions are not valid any more and are listed under ended:incarnation. The commands that delete run
--- before those that write, so that the script works when memory is full.
+-- user's incarnation; these sessions are not valid any more and are listed under ended:incarnation. A command that
+-- deletes is the first, so that the script works when memory is full.
 local value = redis.call('GET', KEYS[1])
 if not value then return {'absent'} end
 local record = cjson.decode(value)
 
 if ARGV[3] == 'account' then
-  local owner = key('user', record.user)
+  local owner, nothing = key('user', record.user), none()
   if #missing > 0 then return {'declare', missing} end
   local user = cjson.decode(redis.call('GET', owner))
   local kept = {}
@@ -15,8 +15,9 @@ if ARGV[3] == 'account' then
     if name ~= ARGV[4] then kept[#kept + 1] = name end
   end
   user.accounts = #kept > 0 and kept or nil
-  redis.call('UNLINK', KEYS[1])
+  redis.call('UNLINK', nothing)
   redis.call('SET', owner, cjson.encode(user))
+  redis.call('UNLINK', KEYS[1])
   return {'ok', value}
 end
 
@@ -30,9 +31,7 @@ if #missing > 0 then return {'declare', missing} end
 local limit = tonumber(ARGV[6])
 local tokens = redis.call('ZRANGE', sessions, 0, limit)
 local apart = #tokens > limit or strict and #tokens > 0
-if apart then
-  redis.call('RENAME', sessions, ended)
-else
+if not apart then
   doomed[#doomed + 1] = sessions
   for _, token in ipairs(tokens) do
     local session = redis.call('GET', ARGV[5] .. token)
@@ -41,4 +40,5 @@ else
   end
 end
 for i = 1, #doomed, 1000 do redis.call('UNLINK', (unpack or table.unpack)(doomed, i, math.min(i + 999, #doomed))) end
+if apart then redis.call('RENAME', sessions, ended) end
 return {'ok', value, apart and record.inc or ''}

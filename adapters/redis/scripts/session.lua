@@ -15,9 +15,10 @@ end
 
 local function register(id)
   local list = key('sessions', id)
-  if operation ~= 'update' then redis.call('ZREMRANGEBYSCORE', list, '-inf', '(' .. ARGV[8]) end
   redis.call('ZADD', list, 'GT', deadline, token)
   redis.call('PEXPIREAT', list, redis.call('ZRANGE', list, -1, -1, 'WITHSCORES')[2])
+  if operation ~= 'update' then redis.call('ZREMRANGEBYSCORE', list, '-inf', '(' .. ARGV[8]) end
+  if operation ~= 'create' then redis.call('ZREM', list, '') end -- changes nothing, and finds out whether the right is there
 end
 
 if operation == 'register' then
@@ -53,9 +54,7 @@ end
 if expires ~= '' then session.expires = expires end
 value = cjson.encode(session)
 if deadline == '' then deadline = math.max(1, math.floor(tonumber(session.expires) / 1000) + ARGV[9]) end
+if not strict then register(session.user) end
 redis.call('SET', KEYS[1], value, 'PXAT', deadline)
-if not strict then
-  register(session.user)
-  if before and before ~= session.user then redis.call('ZREM', key('sessions', before), token) end
-end
+if not strict and before and before ~= session.user then redis.call('ZREM', key('sessions', before), token) end
 return {'ok', value}

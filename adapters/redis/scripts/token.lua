@@ -6,7 +6,11 @@ if ARGV[3] == 'create' then
   local left, now = redis.call('PTTL', KEYS[1]), redis.call('TIME')
   redis.call('HSET', KEYS[1], ARGV[4], ARGV[5])
   if left < 0 or tonumber(ARGV[6]) > now[1] * 1000 + now[2] / 1000 + left then
-    redis.call('PEXPIREAT', KEYS[1], ARGV[6])
+    local set = redis.pcall('PEXPIREAT', KEYS[1], ARGV[6])
+    if type(set) == 'table' then -- an error
+      redis.call('HDEL', KEYS[1], ARGV[4])
+      return set
+    end
   end
   return {'ok'}
 end

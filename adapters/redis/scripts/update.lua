@@ -13,9 +13,11 @@ end
 for i = 7, #ARGV do record[ARGV[i]] = change[ARGV[i]] end
 local new = record.email ~= before and record.email and key('email', record.email)
 local old = record.email ~= before and before and key('email', before)
+local nothing = old and none()
 if #missing > 0 then return {'declare', missing} end
 if new and redis.call('EXISTS', new) == 1 then return {'taken'} end
 value = cjson.encode(record)
+if old then redis.call('UNLINK', nothing) end
 redis.call('SET', KEYS[1], value)
 if new then redis.call('SET', new, ARGV[5]) end
 if old then redis.call('UNLINK', old) end
