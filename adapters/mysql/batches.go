@@ -25,9 +25,11 @@ func (a *Adapter) inBatches(ctx context.Context, op, table string,
 	var last instant
 	for {
 		var deleted int64
+		var theirs bool // a pause in the caller's transaction would let nobody write
 		began := time.Now()
 		condition, args := find(last)
 		err := a.write(ctx, op, func(o on) error {
+			theirs = o.theirs
 			deleted, last, err = o.batch(ctx, table, condition, append(args[:len(args):len(args)], int64(batchSize)))
 			return err
 		})
@@ -37,7 +39,7 @@ func (a *Adapter) inBatches(ctx context.Context, op, table string,
 		if total += deleted; deleted < batchSize {
 			return total, nil
 		}
-		if a.pool == nil {
+		if theirs {
 			continue
 		}
 		if err := sleep(ctx, max(shortestPause, 3*time.Since(began))); err != nil {

@@ -63,3 +63,50 @@ func TestSweepGoesOn(t *testing.T) {
 		t.Errorf("the batches after the first begin at %q, want %q", begins, want)
 	}
 }
+
+// TestPausesOnAConnection: on a connection too, a large deletion consists of batches with a pause after each. In the
+// caller's transaction there is none: nobody else could write meanwhile.
+func TestPausesOnAConnection(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx := t.Context()
+	n, db := nodeOf(t, env)
+	n.alone = true
+	conn, err := db.Conn(ctx)
+	must(t, err)
+	defer func() { _ = conn.Close() }()
+	a := on(t, conn)
+	must(t, a.CheckSchema(ctx))
+	for _, inTransaction := range []bool{false, true} {
+		var sessions []string
+		for i := range 450 {
+			sessions = append(sessions, fmt.Sprintf("('s%d', 'ada', '2031-01-01')", i))
+		}
+		statement(t, env.Admin, "INSERT INTO `user` (id) VALUES ('ada')")
+		statement(t, env.Admin, "INSERT INTO session (sessionToken, userId, expires) VALUES "+strings.Join(sessions, ", "))
+		if inTransaction {
+			statement(t, conn, "START TRANSACTION")
+		}
+		n.execs = nil
+		u, err := a.DeleteUser(ctx, "ada")
+		if u == nil || err != nil {
+			t.Fatal(u, err)
+		}
+		var batches, pauses int
+		for i, s := range n.execs {
+			batch := strings.HasPrefix(s.query, "DELETE FROM `session`")
+			if batch {
+				batches++
+			}
+			if batch && i+2 < len(n.execs) && n.execs[i+2].began.Sub(n.execs[i+1].ended) > s.ended.Sub(s.began) {
+				pauses++
+			}
+		}
+		if want := !inTransaction; (batches == 3) != want || (pauses >= 2) != want {
+			t.Errorf("in a transaction %v: %d batches, %d pauses", inTransaction, batches, pauses)
+		}
+		if inTransaction {
+			statement(t, conn, "COMMIT")
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 
@@ -14,13 +15,29 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 )
 
-// node is a connector to a server that says that it is a node of a Galera cluster. It keeps the statements that change
-// tables.
+// node is a connector to a server that says that it is a node of a Galera cluster. It keeps the statements that return
+// no rows.
 type node struct {
 	driver.Connector
-	alone   bool // it says that it is in no cluster
-	mu      sync.Mutex
-	changes []string
+	alone bool // it says that it is in no cluster
+	mu    sync.Mutex
+	execs []sent
+}
+
+// sent is a statement, and the time that it took.
+type sent struct {
+	query        string
+	began, ended time.Time
+}
+
+// changes are the statements that change tables.
+func (n *node) changes() (all []string) {
+	for _, s := range n.execs {
+		if strings.HasPrefix(s.query, "ALTER") || strings.HasPrefix(s.query, "CREATE") {
+			all = append(all, s.query)
+		}
+	}
+	return all
 }
 
 // link is a connection of a node.
@@ -42,12 +59,12 @@ func (l *link) QueryContext(ctx context.Context, query string, args []driver.Nam
 }
 
 func (l *link) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if strings.HasPrefix(query, "ALTER") || strings.HasPrefix(query, "CREATE") {
-		l.of.mu.Lock()
-		l.of.changes = append(l.of.changes, query)
-		l.of.mu.Unlock()
-	}
-	return l.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+	began := time.Now()
+	result, err := l.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+	l.of.mu.Lock()
+	l.of.execs = append(l.of.execs, sent{query, began, time.Now()})
+	l.of.mu.Unlock()
+	return result, err
 }
 
 // nodeOf opens a pool of a node.
@@ -72,7 +89,7 @@ func TestTotalOrder(t *testing.T) {
 	n, db := nodeOf(t, env)
 	a := func() *mysql.Adapter { return on(t, db, mysql.WithPrefix("g_")) }
 	must(t, a().EnsureSchema(t.Context()), a().CheckSchema(t.Context()))
-	if text := strings.Join(n.changes, "\n"); strings.Contains(text, "ALTER") || len(n.changes) < 7 {
+	if text := strings.Join(n.changes(), "\n"); strings.Contains(text, "ALTER") || len(n.changes()) < 7 {
 		t.Errorf("new tables took %s", text)
 	}
 	for _, prepare := range []string{
@@ -82,14 +99,14 @@ func TestTotalOrder(t *testing.T) {
 		"DROP TABLE g_passwords",
 	} {
 		statement(t, env.Admin, prepare)
-		n.changes = nil
+		n.execs = nil
 		err := a().EnsureSchema(t.Context())
 		if whole := strings.Contains(prepare, "ADD KEY"); whole != (err == nil) {
 			t.Errorf("%s: %v", prepare, err)
 		} else if !whole && !strings.Contains(err.Error(), "on a Galera cluster all writes of all nodes wait while a table is changed") {
 			t.Errorf("%s: %v", prepare, err)
 		}
-		if text := strings.Join(n.changes, "\n"); strings.Contains(text, "ALTER") {
+		if text := strings.Join(n.changes(), "\n"); strings.Contains(text, "ALTER") {
 			t.Errorf("%s: EnsureSchema has altered a table: %s", prepare, text)
 		}
 	}
@@ -105,7 +122,7 @@ func TestChangesAreOnline(t *testing.T) {
 	statement(t, env.Admin, "ALTER TABLE gatehouse_schema DROP COLUMN until, DROP COLUMN migrating")
 	must(t, on(t, db).EnsureSchema(t.Context()))
 	altered := 0
-	for _, change := range n.changes {
+	for _, change := range n.changes() {
 		if strings.HasPrefix(change, "ALTER TABLE") {
 			altered++
 			if !strings.Contains(change, ", ALGORITHM=INPLACE, LOCK=NONE") {
@@ -114,6 +131,6 @@ func TestChangesAreOnline(t *testing.T) {
 		}
 	}
 	if altered != 2 {
-		t.Errorf("altered: %q", n.changes)
+		t.Errorf("altered: %q", n.changes())
 	}
 }

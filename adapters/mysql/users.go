@@ -190,12 +190,12 @@ func (a *Adapter) DeleteUser(ctx context.Context, id string) (*adapter.User, err
 			if err != nil || user == nil {
 				return err
 			}
-			if o.shape != nil && a.pool != nil { // no snapshot begins: the table may have no index, and the deletion then reads all of it
+			if o.shape != nil && !o.theirs { // no snapshot begins: the table may have no index, and the deletion then reads all of it
 				if further, err = one(ctx, o, sessions+" LOCK IN SHARE MODE", readNumber, id); err != nil {
 					return err
 				}
 			}
-			if many = a.pool != nil && further != nil; many {
+			if many = !o.theirs && further != nil; many {
 				return nil
 			}
 			if err := o.deleteOwned(ctx, id); err != nil {
