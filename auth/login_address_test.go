@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -449,6 +450,43 @@ func TestProofOfAnAddressThatChanges(t *testing.T) {
 					t.Error("the owner of the old address is signed in as the user")
 				}
 			}
+		})
+	}
+}
+
+// TestRefusalTellsNothingOfTheAddress: the duration of a refused sign-in does
+// not show whether the address is verified, and is never more than 100 ms.
+func TestRefusalTellsNothingOfTheAddress(t *testing.T) {
+	for name, adapterOf := range map[string]func(s capable) adapter.Adapter{
+		"with SignUps":    func(s capable) adapter.Adapter { return s },
+		"without SignUps": func(s capable) adapter.Adapter { return withoutSignUps{s.store, s, s, s} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				took, calls := map[bool]time.Duration{}, map[bool]int{}
+				for _, verified := range []bool{false, true} {
+					s := newCapable()
+					u := adapter.User{ID: "u", Email: victim}
+					if verified {
+						u.EmailVerified = new(time.Now())
+					}
+					s.users["u"] = u
+					s.before = func(string, ...any) error { calls[verified]++; <-time.After(time.Millisecond); return nil }
+					h := newHandler(t, auth.Config{Adapter: adapterOf(s)})
+					began := time.Now()
+					_, err := h.Login(t.Context(), httptest.NewRequest(http.MethodGet, origin, nil), oauthIdentity("mallory", victim))
+					if err == nil {
+						t.Fatal("signed in")
+					}
+					took[verified] = time.Since(began)
+				}
+				if took[false] != took[true] || calls[false] != calls[true] {
+					t.Errorf("took %v with %v calls", took, calls)
+				}
+				if took[true] > 100*time.Millisecond {
+					t.Errorf("took %v", took[true])
+				}
+			})
 		})
 	}
 }

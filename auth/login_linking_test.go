@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
 // TestCallbackMayRefuseALink: Callbacks.Link decides about each account that
@@ -164,5 +165,49 @@ func TestSessionThatEndsWhileLinking(t *testing.T) {
 				t.Errorf("users %v, accounts %v, sessions %v", st.store.users, st.store.accounts, st.store.sessions)
 			}
 		})
+	}
+}
+
+// TestCredentialsIDIsNoAdapterID: a person signs in with a password, and then
+// at a provider. Their ID in the application's own table is the ID of another
+// person's user in the adapter. Nothing is linked to that other person.
+func TestCredentialsIDIsNoAdapterID(t *testing.T) {
+	run := func(t *testing.T, usesAdapterIDs bool, token func(st *stage) string) *stage {
+		t.Helper()
+		st := newStage(t, func(_ *stage, c *auth.Config) {
+			p := password()
+			p.UsesAdapterIDs = usesAdapterIDs
+			c.Providers, c.Session.Strategy = append(c.Providers, p), auth.StrategyJWT
+		})
+		st.store.users["ada-1"] = adapter.User{ID: "ada-1", Email: "somebody.else@example.com"}
+		b := newBrowser(t, st)
+		if token == nil {
+			b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin)
+		} else {
+			b.cookies["s"] = &http.Cookie{Name: "__Secure-authjs.session-token", Value: token(st)}
+		}
+		b.wantSession(`"name"`)
+		st.at(b, "idp", "ada").wantLocation(t, origin)
+		return st
+	}
+	linked := func(st *stage) bool {
+		return st.store.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}].UserID == "ada-1"
+	}
+	ofAuthJS := func(st *stage) string {
+		return must(jwt.Encode(jwt.EncodeParams{
+			Token: jwt.Claims{"sub": "ada-1", "name": "Ada"}, Secrets: []string{secret}, Salt: "__Secure-authjs.session-token", Now: st.clock.Now,
+		}))
+	}
+	if linked(run(t, false, nil)) {
+		t.Error("an account was linked to a user who is somebody else")
+	}
+	if !linked(run(t, true, nil)) {
+		t.Error("UsesAdapterIDs: the account was not linked")
+	}
+	if linked(run(t, false, ofAuthJS)) {
+		t.Error("a token of Auth.js is taken for one of the adapter's IDs")
+	}
+	if !linked(run(t, true, ofAuthJS)) {
+		t.Error("UsesAdapterIDs: a token of Auth.js is nobody")
 	}
 }

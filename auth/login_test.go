@@ -761,3 +761,22 @@ func TestSignInCallbackIsAskedAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestSessionIsRotated: the key of a session from before a sign-in, or from
+// before an account was linked, is not valid afterwards.
+func TestSessionIsRotated(t *testing.T) {
+	st := newStage(t, nil)
+	b := newBrowser(t, st)
+	st.at(b, "idp", "ada").wantLocation(t, origin)
+	for _, provider := range []string{"idp", "other"} {
+		old := *b.cookies["__Secure-authjs.session-token"]
+		st.at(b, provider, "ada").wantLocation(t, origin)
+		if now := b.cookies["__Secure-authjs.session-token"].Value; now == old.Value {
+			t.Errorf("%s: the session has the same key", provider)
+		}
+		if _, ok := st.store.sessions[old.Value]; ok || len(st.store.sessions) != 1 {
+			t.Errorf("%s: the old session goes on: %v", provider, st.store.sessions)
+		}
+	}
+	b.wantSession(`"name":"ada"`)
+}

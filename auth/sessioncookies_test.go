@@ -240,3 +240,81 @@ func TestCookieOfAnotherProgramStays(t *testing.T) {
 		t.Errorf("the session goes on: %v", s.sessions)
 	}
 }
+
+// TestTwoDifferentSessionCookiesAreNobody: a sibling subdomain sets a session
+// cookie for the whole domain. The browser then sends two session cookies of
+// the same name, and nobody is signed in.
+func TestTwoDifferentSessionCookiesAreNobody(t *testing.T) {
+	s := newStore()
+	s.users["u"], s.users["m"] = adapter.User{ID: "u", Email: "ada@example.com"}, adapter.User{ID: "m", Email: "mallory@example.com"}
+	for token, user := range map[string]string{"good": "u", "planted": "m"} {
+		s.sessions[token] = adapter.Session{SessionToken: token, UserID: user, Expires: time.Now().Add(time.Hour)}
+	}
+	h := newHandler(t, auth.Config{Adapter: s})
+	const name = "__Secure-authjs.session-token="
+	for cookies, want := range map[string]string{
+		name + "good": "u", name + "good; x=1; " + name + "good": "u",
+		name + "good; " + name + "planted": "", name + "planted; " + name + "good": "", name + "; " + name + "good": "",
+		name + strings.Repeat("x", 4097): "",
+	} {
+		r := httptest.NewRequest(http.MethodGet, origin, nil)
+		r.Header.Set("Cookie", cookies)
+		session, err := h.Session(r)
+		if err != nil || want == "" != (session == nil) || session != nil && session.User.ID != want {
+			t.Errorf("%.60s: got %+v, %v, want %q", cookies, session, err, want)
+		}
+	}
+}
+
+// TestHugeSessionKeyIsNotLookedUp: a key of over 4 KB causes no call of the
+// store.
+func TestHugeSessionKeyIsNotLookedUp(t *testing.T) {
+	s, calls := newStore(), 0
+	s.before = func(string, ...any) error { calls++; return nil }
+	h := newHandler(t, auth.Config{Adapter: s})
+	r := httptest.NewRequest(http.MethodGet, origin, nil)
+	r.Header.Set("Cookie", "__Secure-authjs.session-token.0="+strings.Repeat("x", 3900)+"; __Secure-authjs.session-token.1="+strings.Repeat("x", 3900))
+	if session, err := h.Session(r); session != nil || err != nil || calls != 0 {
+		t.Errorf("got %+v, %v after %d calls", session, err, calls)
+	}
+}
+
+// TestPlantedTokenBesideChunks: a sibling subdomain plants a whole session
+// cookie beside the chunks of the victim's, or chunks beside the victim's whole
+// cookie. It can't be known which token is meant, so nobody is signed in.
+// Chunks that are left over from an earlier token of the same person do no
+// harm.
+func TestPlantedTokenBesideChunks(t *testing.T) {
+	t.Parallel()
+	const name = jwt.SecureCookieName
+	mint := func(sub string, size int) (pairs []string) {
+		token := must(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": sub, "blob": strings.Repeat("x", size)}, Secrets: []string{secret}, Salt: name}))
+		for _, c := range jwt.SplitChunks(name, token) {
+			pairs = append(pairs, c.Name+"="+c.Value)
+		}
+		return pairs
+	}
+	h := newHandler(t, auth.Config{})
+	for what, c := range map[string]struct {
+		cookies []string
+		want    string
+	}{
+		"whole planted beside chunks": {append(mint("victim", 6000), mint("mallory", 1)...), ""},
+		"chunks planted beside whole": {append(mint("mallory", 6000), mint("victim", 1)...), ""},
+		"a stale token in chunks":     {append(mint("victim", 6000), mint("victim", 1)...), "victim"},
+		"a stale chunk":               {append(mint("mallory", 6000)[1:], mint("victim", 1)...), "victim"},
+		"garbage in a chunk":          {append([]string{name + ".0=x"}, mint("victim", 1)...), "victim"},
+		"chunks":                      {mint("victim", 6000), "victim"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, origin, nil)
+		r.Header.Set("Cookie", strings.Join(c.cookies, "; "))
+		session, err := h.Session(r)
+		if err != nil || c.want == "" != (session == nil) || session != nil && session.User.ID != c.want {
+			t.Errorf("%s: got %+v, %v, want %q", what, session, err, c.want)
+		}
+		claims, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Header: r.Header, Secrets: []string{secret}, URL: origin})
+		if err != nil || claims.String("sub") != c.want {
+			t.Errorf("%s: GetToken gives %q, %v, want %q", what, claims.String("sub"), err, c.want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
@@ -713,5 +714,38 @@ func TestTokensOfOneNameAreManySessions(t *testing.T) {
 		b.wantSession(`"name":"Ada Lovelace"`)
 		b.post("/auth/signout").wantLocation(t, origin)
 		b.wantNoSession()
+	}
+}
+
+// TestSubjectOfTokenSurvivesCallbacks: a callback that makes new claims does
+// not change which kind of ID the subject is. A callback that changes the
+// subject does not make it an ID of the adapter.
+func TestSubjectOfTokenSurvivesCallbacks(t *testing.T) {
+	for name, c := range map[string]struct {
+		sub  string
+		want bool
+	}{"kept": {"", true}, "replaced": {"user-2", false}} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, func(_ *stage, config *auth.Config) {
+				config.Session.Strategy = auth.StrategyJWT
+				config.Providers = append(config.Providers, password())
+				config.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+					sub := p.Token.String("sub")
+					if p.Trigger == auth.TriggerUpdate && c.sub != "" {
+						sub = c.sub
+					}
+					return auth.Claims{"sub": sub, "name": p.Token["name"]}, nil
+				}
+			})
+			st.store.users["user-2"] = adapter.User{ID: "user-2", Email: "somebody.else@example.com"}
+			b := newBrowser(t, st)
+			st.at(b, "idp", "ada").wantLocation(t, origin)
+			b.post("/auth/session", "data", "x")
+			r := st.at(b, "other", "ada")
+			owner := st.store.accounts[adapter.AccountKey{Provider: "other", ProviderAccountID: "ada"}].UserID
+			if c.want != (owner == "user-1") || owner == "user-2" {
+				t.Errorf("the account is linked to %q; the browser is sent to %s", owner, r.location())
+			}
+		})
 	}
 }

@@ -1,20 +1,16 @@
 package auth_test
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
 
@@ -163,177 +159,6 @@ func TestProviderWithoutChecksLinksNothing(t *testing.T) {
 	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin) // it signs in nevertheless
 }
 
-// TestCredentialsIDIsNoAdapterID: a person signs in with a password, and then
-// at a provider. Their ID in the application's own table is the ID of another
-// person's user in the adapter. Nothing is linked to that other person.
-func TestCredentialsIDIsNoAdapterID(t *testing.T) {
-	run := func(t *testing.T, usesAdapterIDs bool, token func(st *stage) string) *stage {
-		t.Helper()
-		st := newStage(t, func(_ *stage, c *auth.Config) {
-			p := password()
-			p.UsesAdapterIDs = usesAdapterIDs
-			c.Providers, c.Session.Strategy = append(c.Providers, p), auth.StrategyJWT
-		})
-		st.store.users["ada-1"] = adapter.User{ID: "ada-1", Email: "somebody.else@example.com"}
-		b := newBrowser(t, st)
-		if token == nil {
-			b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin)
-		} else {
-			b.cookies["s"] = &http.Cookie{Name: "__Secure-authjs.session-token", Value: token(st)}
-		}
-		b.wantSession(`"name"`)
-		st.at(b, "idp", "ada").wantLocation(t, origin)
-		return st
-	}
-	linked := func(st *stage) bool {
-		return st.store.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}].UserID == "ada-1"
-	}
-	ofAuthJS := func(st *stage) string {
-		return must(jwt.Encode(jwt.EncodeParams{
-			Token: jwt.Claims{"sub": "ada-1", "name": "Ada"}, Secrets: []string{secret}, Salt: "__Secure-authjs.session-token", Now: st.clock.Now,
-		}))
-	}
-	if linked(run(t, false, nil)) {
-		t.Error("an account was linked to a user who is somebody else")
-	}
-	if !linked(run(t, true, nil)) {
-		t.Error("UsesAdapterIDs: the account was not linked")
-	}
-	if linked(run(t, false, ofAuthJS)) {
-		t.Error("a token of Auth.js is taken for one of the adapter's IDs")
-	}
-	if !linked(run(t, true, ofAuthJS)) {
-		t.Error("UsesAdapterIDs: a token of Auth.js is nobody")
-	}
-}
-
-// TestSubjectOfTokenSurvivesCallbacks: a callback that makes new claims does
-// not change which kind of ID the subject is. A callback that changes the
-// subject does not make it an ID of the adapter.
-func TestSubjectOfTokenSurvivesCallbacks(t *testing.T) {
-	for name, c := range map[string]struct {
-		sub  string
-		want bool
-	}{"kept": {"", true}, "replaced": {"user-2", false}} {
-		t.Run(name, func(t *testing.T) {
-			st := newStage(t, func(_ *stage, config *auth.Config) {
-				config.Session.Strategy = auth.StrategyJWT
-				config.Providers = append(config.Providers, password())
-				config.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
-					sub := p.Token.String("sub")
-					if p.Trigger == auth.TriggerUpdate && c.sub != "" {
-						sub = c.sub
-					}
-					return auth.Claims{"sub": sub, "name": p.Token["name"]}, nil
-				}
-			})
-			st.store.users["user-2"] = adapter.User{ID: "user-2", Email: "somebody.else@example.com"}
-			b := newBrowser(t, st)
-			st.at(b, "idp", "ada").wantLocation(t, origin)
-			b.post("/auth/session", "data", "x")
-			r := st.at(b, "other", "ada")
-			owner := st.store.accounts[adapter.AccountKey{Provider: "other", ProviderAccountID: "ada"}].UserID
-			if c.want != (owner == "user-1") || owner == "user-2" {
-				t.Errorf("the account is linked to %q; the browser is sent to %s", owner, r.location())
-			}
-		})
-	}
-}
-
-// TestSessionIsRotated: the key of a session from before a sign-in, or from
-// before an account was linked, is not valid afterwards.
-func TestSessionIsRotated(t *testing.T) {
-	st := newStage(t, nil)
-	b := newBrowser(t, st)
-	st.at(b, "idp", "ada").wantLocation(t, origin)
-	for _, provider := range []string{"idp", "other"} {
-		old := *b.cookies["__Secure-authjs.session-token"]
-		st.at(b, provider, "ada").wantLocation(t, origin)
-		if now := b.cookies["__Secure-authjs.session-token"].Value; now == old.Value {
-			t.Errorf("%s: the session has the same key", provider)
-		}
-		if _, ok := st.store.sessions[old.Value]; ok || len(st.store.sessions) != 1 {
-			t.Errorf("%s: the old session goes on: %v", provider, st.store.sessions)
-		}
-	}
-	b.wantSession(`"name":"ada"`)
-}
-
-// TestTwoDifferentSessionCookiesAreNobody: a sibling subdomain sets a session
-// cookie for the whole domain. The browser then sends two session cookies of
-// the same name, and nobody is signed in.
-func TestTwoDifferentSessionCookiesAreNobody(t *testing.T) {
-	s := newStore()
-	s.users["u"], s.users["m"] = adapter.User{ID: "u", Email: "ada@example.com"}, adapter.User{ID: "m", Email: "mallory@example.com"}
-	for token, user := range map[string]string{"good": "u", "planted": "m"} {
-		s.sessions[token] = adapter.Session{SessionToken: token, UserID: user, Expires: time.Now().Add(time.Hour)}
-	}
-	h := newHandler(t, auth.Config{Adapter: s})
-	const name = "__Secure-authjs.session-token="
-	for cookies, want := range map[string]string{
-		name + "good": "u", name + "good; x=1; " + name + "good": "u",
-		name + "good; " + name + "planted": "", name + "planted; " + name + "good": "", name + "; " + name + "good": "",
-		name + strings.Repeat("x", 4097): "",
-	} {
-		r := httptest.NewRequest(http.MethodGet, origin, nil)
-		r.Header.Set("Cookie", cookies)
-		session, err := h.Session(r)
-		if err != nil || want == "" != (session == nil) || session != nil && session.User.ID != want {
-			t.Errorf("%.60s: got %+v, %v, want %q", cookies, session, err, want)
-		}
-	}
-}
-
-// TestHugeSessionKeyIsNotLookedUp: a key of over 4 KB causes no call of the
-// store.
-func TestHugeSessionKeyIsNotLookedUp(t *testing.T) {
-	s, calls := newStore(), 0
-	s.before = func(string, ...any) error { calls++; return nil }
-	h := newHandler(t, auth.Config{Adapter: s})
-	r := httptest.NewRequest(http.MethodGet, origin, nil)
-	r.Header.Set("Cookie", "__Secure-authjs.session-token.0="+strings.Repeat("x", 3900)+"; __Secure-authjs.session-token.1="+strings.Repeat("x", 3900))
-	if session, err := h.Session(r); session != nil || err != nil || calls != 0 {
-		t.Errorf("got %+v, %v after %d calls", session, err, calls)
-	}
-}
-
-// TestRefusalTellsNothingOfTheAddress: the duration of a refused sign-in does
-// not show whether the address is verified, and is never more than 100 ms.
-func TestRefusalTellsNothingOfTheAddress(t *testing.T) {
-	for name, adapterOf := range map[string]func(s capable) adapter.Adapter{
-		"with SignUps":    func(s capable) adapter.Adapter { return s },
-		"without SignUps": func(s capable) adapter.Adapter { return withoutSignUps{s.store, s, s, s} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				took, calls := map[bool]time.Duration{}, map[bool]int{}
-				for _, verified := range []bool{false, true} {
-					s := newCapable()
-					u := adapter.User{ID: "u", Email: victim}
-					if verified {
-						u.EmailVerified = new(time.Now())
-					}
-					s.users["u"] = u
-					s.before = func(string, ...any) error { calls[verified]++; <-time.After(time.Millisecond); return nil }
-					h := newHandler(t, auth.Config{Adapter: adapterOf(s)})
-					began := time.Now()
-					_, err := h.Login(t.Context(), httptest.NewRequest(http.MethodGet, origin, nil), oauthIdentity("mallory", victim))
-					if err == nil {
-						t.Fatal("signed in")
-					}
-					took[verified] = time.Since(began)
-				}
-				if took[false] != took[true] || calls[false] != calls[true] {
-					t.Errorf("took %v with %v calls", took, calls)
-				}
-				if took[true] > 100*time.Millisecond {
-					t.Errorf("took %v", took[true])
-				}
-			})
-		})
-	}
-}
-
 // TestMarkIsKeptByConcurrentTabs: several tabs begin a sign-in at the same
 // time, in a browser that has only the CSRF cookie. All sign-ins succeed.
 func TestMarkIsKeptByConcurrentTabs(t *testing.T) {
@@ -348,46 +173,6 @@ func TestMarkIsKeptByConcurrentTabs(t *testing.T) {
 	for _, answer := range answers {
 		delete(b.cookies, "__Secure-authjs.session-token")
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, origin)
-	}
-}
-
-// TestPlantedTokenBesideChunks: a sibling subdomain plants a whole session
-// cookie beside the chunks of the victim's, or chunks beside the victim's whole
-// cookie. It can't be known which token is meant, so nobody is signed in.
-// Chunks that are left over from an earlier token of the same person do no
-// harm.
-func TestPlantedTokenBesideChunks(t *testing.T) {
-	t.Parallel()
-	const name = jwt.SecureCookieName
-	mint := func(sub string, size int) (pairs []string) {
-		token := must(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": sub, "blob": strings.Repeat("x", size)}, Secrets: []string{secret}, Salt: name}))
-		for _, c := range jwt.SplitChunks(name, token) {
-			pairs = append(pairs, c.Name+"="+c.Value)
-		}
-		return pairs
-	}
-	h := newHandler(t, auth.Config{})
-	for what, c := range map[string]struct {
-		cookies []string
-		want    string
-	}{
-		"whole planted beside chunks": {append(mint("victim", 6000), mint("mallory", 1)...), ""},
-		"chunks planted beside whole": {append(mint("mallory", 6000), mint("victim", 1)...), ""},
-		"a stale token in chunks":     {append(mint("victim", 6000), mint("victim", 1)...), "victim"},
-		"a stale chunk":               {append(mint("mallory", 6000)[1:], mint("victim", 1)...), "victim"},
-		"garbage in a chunk":          {append([]string{name + ".0=x"}, mint("victim", 1)...), "victim"},
-		"chunks":                      {mint("victim", 6000), "victim"},
-	} {
-		r := httptest.NewRequest(http.MethodGet, origin, nil)
-		r.Header.Set("Cookie", strings.Join(c.cookies, "; "))
-		session, err := h.Session(r)
-		if err != nil || c.want == "" != (session == nil) || session != nil && session.User.ID != c.want {
-			t.Errorf("%s: got %+v, %v, want %q", what, session, err, c.want)
-		}
-		claims, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Header: r.Header, Secrets: []string{secret}, URL: origin})
-		if err != nil || claims.String("sub") != c.want {
-			t.Errorf("%s: GetToken gives %q, %v, want %q", what, claims.String("sub"), err, c.want)
-		}
 	}
 }
 
