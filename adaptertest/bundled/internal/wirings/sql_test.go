@@ -2,6 +2,7 @@ package wirings_test
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
@@ -57,20 +59,70 @@ func TestSQLRoundTrips(t *testing.T) {
 	for _, d := range sqlDrivers {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			for method, trips := range bench.RoundTrips(t, openSQL(t, server, d.driver).BenchHarness()) {
-				want := d.trips
-				if method == "DeleteAuthenticator" || method == "DeletePassword" {
-					want = d.inTurn
-				}
-				if trips.Later != want {
-					t.Errorf("%s: a later call takes %d round trips, want %d", method, trips.Later, want)
+			h := openSQL(t, server, d.driver).BenchHarness()
+			for method, trips := range bench.RoundTrips(t, h) {
+				if trips.Later != d.trips {
+					t.Errorf("%s: a later call takes %d round trips, want %d", method, trips.Later, d.trips)
 				}
 				if most := 4*d.trips + 3; trips.First > most {
 					t.Errorf("%s: the first call takes %d round trips, want at most %d", method, trips.First, most)
 				}
 			}
+			a := h.Second(t, h.New(t)).(*postgrestest.Handle)
+			for round := range 3 { // the first two compare the tables and prepare the statements
+				for method, trips := range optionalTrips(t, a, h.Faults(a)) {
+					want := d.trips
+					if method == "DeleteAuthenticator" || method == "DeletePassword" {
+						want = d.inTurn
+					}
+					if round == 2 && trips != want {
+						t.Errorf("%s takes %d round trips, want %d", method, trips, want)
+					}
+				}
+			}
 		})
 	}
+}
+
+// optionalTrips returns how many round trips each method of an optional interface takes that
+// finds its record.
+func optionalTrips(t *testing.T, store *postgrestest.Handle, proxy fault.Control) map[string]int64 {
+	t.Helper()
+	ctx, key := t.Context(), rand.Text()
+	trips := map[string]int64{}
+	count := func(method string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		trips[method] = proxy.Steps() - trips["all"]
+		trips["all"] = proxy.Steps()
+	}
+	account := adapter.Account{Provider: "p", ProviderAccountID: key, Type: "webauthn"}
+	count("first", nil)
+	user, err := store.CreateUserWithAccount(ctx, adapter.User{Email: key + "@example.com"}, account, &adapter.Authenticator{CredentialID: key, ProviderAccountID: key})
+	count("CreateUserWithAccount", err)
+	_, err = store.ListAccountsByUserID(ctx, user.ID)
+	count("ListAccountsByUserID", err)
+	_, err = store.CreateSession(ctx, adapter.Session{SessionToken: key, UserID: user.ID, Expires: time.Now()})
+	count("CreateSession", err)
+	_, err = store.ListSessionsByUserID(ctx, user.ID)
+	count("ListSessionsByUserID", err)
+	_, err = store.DeleteSessionsByUserID(ctx, user.ID, "")
+	count("DeleteSessionsByUserID", err)
+	_, err = store.RenameAuthenticator(ctx, user.ID, key, "key")
+	count("RenameAuthenticator", err)
+	_, err = store.DeleteAuthenticator(ctx, user.ID, key, false)
+	count("DeleteAuthenticator", err)
+	_, err = store.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"})
+	count("SetPassword", err)
+	_, err = store.GetPassword(ctx, user.ID)
+	count("GetPassword", err)
+	_, err = store.DeletePassword(ctx, user.ID, false)
+	count("DeletePassword", err)
+	delete(trips, "first")
+	delete(trips, "all")
+	return trips
 }
 
 // BenchmarkSQL compares the adapter with hand-written code over the same driver.
