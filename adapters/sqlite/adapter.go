@@ -42,7 +42,7 @@ type Adapter struct {
 	checked    *atomic.Bool           // the tables were compared with the schema, and nothing is lacking
 	shape      *atomic.Pointer[shape] // of the tables that were compared
 	file       *databaseFile          // of the database, noted by the first call
-	turns      queue                  // of the writes on the pool
+	turns      queue                  // of the writes on the pool, shared by all its adapters
 	statements *sync.Map              // from a query of this package to its *statement
 }
 
@@ -79,7 +79,7 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 		return nil, fmt.Errorf("sqlite: new: %w", err)
 	}
 	a := &Adapter{db: db, pool: pool, prefix: o.prefix, schema: currentSchema, foreign: o.layout != nil, newTables: o.newTables,
-		checked: new(atomic.Bool), shape: new(atomic.Pointer[shape]), file: new(databaseFile), turns: make(queue, 1), statements: new(sync.Map)}
+		checked: new(atomic.Bool), shape: new(atomic.Pointer[shape]), file: new(databaseFile), turns: turnsOf(pool), statements: new(sync.Map)}
 	if a.foreign {
 		a.layout = *o.layout
 	}

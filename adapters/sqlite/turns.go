@@ -2,18 +2,38 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
+	"weak"
 )
 
 // SQLite wakes nobody who waits for its write lock: each waiting connection tries again
-// after a while, and luck decides. So the writes that one adapter makes on its pool
-// queue for a turn, in the order in which they came. A write on a connection or
+// after a while, and luck decides. So the writes that adapters make on a pool queue for a
+// turn, in the order in which they came. A write on a connection or
 // transaction of the caller takes no turn, because the caller may hold the lock while
 // others wait for it.
 //
 // A queue is a channel with room for one: the runtime wakes its senders in order.
 type queue chan struct{}
+
+// pools has the queue of each pool, by its weak.Pointer[sql.DB].
+var pools sync.Map
+
+// turnsOf returns the queue of a pool, which is one for all adapters.
+func turnsOf(pool *sql.DB) queue {
+	if pool == nil {
+		return nil
+	}
+	key := weak.Make(pool)
+	turns, known := pools.LoadOrStore(key, make(queue, 1))
+	if !known {
+		runtime.AddCleanup(pool, func(key weak.Pointer[sql.DB]) { pools.Delete(key) }, key)
+	}
+	return turns.(queue)
+}
 
 // enter waits for a turn, until ctx ends. After busyWait it goes on without a turn: then
 // another process holds the lock, and everybody in the queue waits for that process.

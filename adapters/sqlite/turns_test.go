@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,15 +17,16 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// write lets callers create users without pause for a while. It returns how long each
-// call took, and the number of calls of each caller.
-func write(tb testing.TB, a *sqlite.Adapter, callers int, d time.Duration) (times []time.Duration, calls []int) {
+// write lets callers create users without pause for a while, in turn with each adapter. It
+// returns how long each call took, and the number of calls of each caller.
+func write(tb testing.TB, adapters []*sqlite.Adapter, callers int, d time.Duration) (times []time.Duration, calls []int) {
 	tb.Helper()
 	var mu sync.Mutex
 	var stop atomic.Bool
 	var all sync.WaitGroup
 	calls = make([]int, callers)
 	for i := range callers {
+		a := adapters[i%len(adapters)]
 		all.Go(func() {
 			for n := 0; !stop.Load(); n++ {
 				began := time.Now()
@@ -49,7 +51,7 @@ func write(tb testing.TB, a *sqlite.Adapter, callers int, d time.Duration) (time
 
 // opened returns an adapter over a new file with the recommended settings, except that
 // each writer may have a connection.
-func opened(tb testing.TB, connections int) *sqlite.Adapter {
+func opened(tb testing.TB, connections int) (*sqlite.Adapter, *sql.DB) {
 	tb.Helper()
 	db, err := modernc.Open(filepath.Join(tb.TempDir(), "turns.db"))
 	if err != nil {
@@ -57,15 +59,24 @@ func opened(tb testing.TB, connections int) *sqlite.Adapter {
 	}
 	tb.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(connections)
-	return newAdapter(tb, db)
+	return newAdapter(tb, db), db
 }
 
-// TestWritersTakeTurns: no caller gets much more than another.
+// TestWritersTakeTurns: no caller gets much more than another, also if each has an adapter.
 func TestWritersTakeTurns(t *testing.T) {
-	times, calls := write(t, opened(t, 8), 8, 2*time.Second)
-	fewest, most := slices.Min(calls), slices.Max(calls)
-	if most > fewest+fewest/2+10 {
-		t.Errorf("of %d calls one caller made %d and another one %d", len(times), fewest, most)
+	for _, n := range []int{1, 8} {
+		t.Run(fmt.Sprintf("%d adapters", n), func(t *testing.T) {
+			a, db := opened(t, 8)
+			adapters := []*sqlite.Adapter{a}
+			for len(adapters) < n {
+				adapters = append(adapters, must(sqlite.New(db))(t))
+			}
+			times, calls := write(t, adapters, 8, 2*time.Second)
+			fewest, most := slices.Min(calls), slices.Max(calls)
+			if most > fewest+fewest/2+10 {
+				t.Errorf("of %d calls one caller made %d and another one %d", len(times), fewest, most)
+			}
+		})
 	}
 }
 
@@ -109,11 +120,11 @@ func BenchmarkWriters(b *testing.B) {
 		for _, turns := range []bool{true, false} {
 			name := map[bool]string{true: "turns", false: "without"}[turns]
 			b.Run(fmt.Sprintf("%d/%s", callers, name), func(b *testing.B) {
-				a := opened(b, callers)
+				a, _ := opened(b, callers)
 				if !turns {
 					a = a.WithoutTurns()
 				}
-				times, calls := write(b, a, callers, 5*time.Second)
+				times, calls := write(b, []*sqlite.Adapter{a}, callers, 5*time.Second)
 				of := func(share float64) float64 {
 					return float64(times[int(share*float64(len(times)-1))].Nanoseconds())
 				}
