@@ -89,6 +89,9 @@ var midway = []struct {
 	}},
 }
 
+// sent are the commands of the calls.
+var sent = strings.Fields("get set mset msetnx exists unlink rename pexpireat hset hdel zadd zrem zrange zremrangebyscore")
+
 // TestRefusedMidway: the user of the server loses a right after the first call, as it lacks one
 // on a server that does not tell beforehand. A call that is refused stores nothing that counts,
 // and succeeds when the right is back.
@@ -103,7 +106,7 @@ func TestRefusedMidway(t *testing.T) {
 			t.Cleanup(func() { _ = client.Close() })
 			refused := 0
 			for i, c := range midway {
-				for _, right := range redistest.Rights {
+				for _, right := range sent {
 					s := scene{T: t, client: e.Admin, prefix: fmt.Sprint(e.Prefix, i, right)}
 					s.a = w.adapter(t, s.client, s.prefix)
 					s.create(ada())
@@ -115,19 +118,20 @@ func TestRefusedMidway(t *testing.T) {
 						t.Fatal(err)
 					}
 					before := s.everythingOf()
-					allow(t, e, settings.User, "-"+right[1:])
+					allow(t, e, settings.User, "-"+right)
 					err := c.call(t.Context(), a)
-					allow(t, e, settings.User, right)
-					if err != nil {
-						if refused++; !goredis.HasErrorPrefix(err, "NOPERM") {
-							t.Errorf("%s without %s: %v", c.name, right, err)
-						}
-						if !c.deletes {
-							s.same(c.name+" without "+right, s.everythingOf(), before)
-						}
-						if err := c.call(t.Context(), a); err != nil && !(c.deletes && errors.Is(err, adapter.ErrNotFound)) {
-							t.Errorf("%s with %s again: %v", c.name, right, err)
-						}
+					allow(t, e, settings.User, "+"+right)
+					if err == nil {
+						continue
+					}
+					if refused++; !goredis.HasErrorPrefix(err, "NOPERM") {
+						t.Errorf("%s without %s: %v", c.name, right, err)
+					}
+					if !c.deletes {
+						s.same(c.name+" without "+right, s.everythingOf(), before)
+					}
+					if err := c.call(t.Context(), a); err != nil && !(c.deletes && errors.Is(err, adapter.ErrNotFound)) {
+						t.Errorf("%s with %s again: %v", c.name, right, err)
 					}
 					for _, id := range []string{"ada", "other", "new"} {
 						must(s.a.DeleteUser(t.Context(), id))(t)
