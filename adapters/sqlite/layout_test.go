@@ -235,21 +235,76 @@ func (s site) use(t *testing.T, a *sqlite.Adapter) {
 	}
 }
 
-// TestPrismaColumns: updatedAt is the present after each insert and update.
-func TestPrismaColumns(t *testing.T) {
-	s := sites()["Prisma"]
-	db := s.make(t, wirings[0])
-	a := s.adapter(t, db)
-	ctx := t.Context()
-	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada L."))}))(t)
-	must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("s"))}))(t)
-	must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(time.Now())}))(t)
-	must(a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"}, adapter.Account{Type: "oauth", Provider: "q", ProviderAccountID: "2"}, nil))(t)
-	for _, table := range []string{"User", "Account", "Session"} {
-		var oldest int64
-		if err := db.QueryRowContext(ctx, `SELECT min(updatedAt) FROM "`+table+`"`).Scan(&oldest); err != nil || time.Since(time.UnixMilli(oldest)).Abs() > time.Minute {
-			t.Errorf("%s: updatedAt is %v, %v", table, time.UnixMilli(oldest), err)
-		}
+// TestDatesOfSites: updatedAt is the present after each insert and update of its row, in the
+// encoding of the site. createdAt keeps its value, and has its default in a new row.
+func TestDatesOfSites(t *testing.T) {
+	prisma, t3 := sites()["Prisma"], sites()["create-t3-app"]
+	texts := prisma
+	texts.layout.Instants = sqlite.Text
+	texts.person = strings.NewReplacer("2209118400000", "'2040-01-02T12:00:00.000+00:00'",
+		"1700000000000", "'2023-11-14T22:13:20.000+00:00'").Replace(prisma.person)
+	for _, table := range []string{"user", "account", "session"} {
+		t3.person += `ALTER TABLE p1_` + table + ` ADD COLUMN createdAt integer; ALTER TABLE p1_` + table + ` ADD COLUMN updatedAt integer;
+			UPDATE p1_` + table + ` SET createdAt = 1600000000, updatedAt = 1700000000;`
+	}
+	const asText = "CAST(round((julianday(%s) - 2440587.5) * 86400000) AS INTEGER)"
+	for name, c := range map[string]struct {
+		site      site
+		tables    [3]string
+		millis    string // of the column, in SQL
+		noDefault int    // new rows of a table without createdAt
+	}{
+		"Prisma":        {prisma, [3]string{"User", "Account", "Session"}, "%s", 0},
+		"Prisma, texts": {texts, [3]string{"User", "Account", "Session"}, asText, 0},
+		"seconds":       {t3, [3]string{"p1_user", "p1_account", "p1_session"}, "%s * 1000", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, db := t.Context(), c.site.make(t, wirings[0])
+			a := c.site.adapter(t, db)
+			created := func() (all string) {
+				for _, table := range c.tables {
+					var one sql.NullString
+					err := db.QueryRowContext(ctx, `SELECT CAST(createdAt AS TEXT) FROM "`+table+`" WHERE rowid = 1`).Scan(&one)
+					if err != nil {
+						t.Fatal(err)
+					}
+					all += one.String + "; "
+				}
+				return all
+			}
+			stamps := func() (all [3]time.Duration) {
+				for i, table := range c.tables {
+					var oldest int64
+					if err := db.QueryRowContext(ctx, fmt.Sprintf(`SELECT min(`+c.millis+`) FROM "%s"`, "updatedAt", table)).Scan(&oldest); err != nil {
+						t.Fatal(err)
+					}
+					all[i] = time.Since(time.UnixMilli(oldest)).Abs()
+				}
+				return all
+			}
+			before := created()
+			must(a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada L."))}))(t)
+			if s := stamps(); s[0] > time.Minute || s[1] < time.Hour || s[2] < time.Hour {
+				t.Errorf("after UpdateUser updatedAt is %v ago", s)
+			}
+			must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("s"))}))(t)
+			must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(time.Now())}))(t)
+			bob := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"},
+				adapter.Account{Type: "oauth", Provider: "q", ProviderAccountID: "2"}, nil))(t)
+			must(a.CreateSession(ctx, adapter.Session{SessionToken: "ours", UserID: bob.ID, Expires: time.Now()}))(t)
+			if s := stamps(); max(s[0], s[1], s[2]) > time.Minute {
+				t.Errorf("updatedAt is %v ago", s)
+			}
+			if after := created(); after != before {
+				t.Errorf("createdAt was %s and is %s", before, after)
+			}
+			for _, table := range c.tables {
+				n := number(t, db, `SELECT count(*) FROM "`+table+`" WHERE rowid > 1 AND (createdAt IS NULL OR abs(julianday(createdAt) - julianday('now')) > 0.001)`)
+				if n != c.noDefault {
+					t.Errorf("%s: %d new rows without the default of createdAt, want %d", table, n, c.noDefault)
+				}
+			}
+		})
 	}
 }
 
@@ -302,16 +357,18 @@ func TestInstantsOfOthers(t *testing.T) {
 			for _, s := range statements {
 				run(t, db, s)
 			}
-			if c.adoption {
-				return // the column's default still writes seconds, which the next error says
-			}
 			a := open()
 			if err := a.EnsureSchema(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			must(a.DeleteExpired(t.Context(), time.Now()))(t)
-			if both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t); both == nil || !both.Session.Expires.Equal(adaExpires) {
-				t.Errorf("got %v", both)
+			both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
+			account := must(a.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}))(t)
+			if both == nil || both.User.ID != adaID || !both.Session.Expires.Equal(adaExpires) || account == nil || account.ID != adaID {
+				t.Errorf("got %v, %v", both, account)
+			}
+			if at := both.User.EmailVerified; name == "seconds, adopted" && (at == nil || !at.Equal(adaExpires)) {
+				t.Errorf("emailVerified is %v", at)
 			}
 		})
 	}
