@@ -30,6 +30,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			UPDATE session SET sessionToken = CAST(sessionToken AS BLOB), userId = CAST(userId AS BLOB);
 			UPDATE account SET userId = CAST(userId AS BLOB); PRAGMA foreign_keys = ON`},
 		"booleans as texts":  {"Prisma", "", "", `INSERT INTO Authenticator VALUES ('c', 'ck1', '1', 'k', 0, 'singleDevice', 'true', NULL)`},
+		"strict":             {"Drizzle, strict tables without rowid", "`name` text,", "`name` text NOT NULL,", ""},
 		"folding key":        {"Drizzle", "`sessionToken` text PRIMARY", "`sessionToken` text COLLATE NOCASE PRIMARY", ""},
 		"folding constraint": {"Drizzle", "(`identifier`, `token`)", "(`identifier` COLLATE NOCASE, `token`)", ""},
 		"no owner": {"Drizzle", "`sessionToken` text PRIMARY KEY NOT NULL,\n\t`userId` text NOT NULL,",

@@ -16,7 +16,8 @@ import (
 //
 // If duplicates prevent a unique key, the error names them and matches
 // [adapter.ErrConflict]. If EnsureSchema cannot bring the tables to the schema, it
-// changes nothing and the error says what to do.
+// changes nothing and the error says what to do. It refuses tables of Drizzle in which
+// nothing tells how instants are stored, see [Layout].
 func (a *Adapter) EnsureSchema(ctx context.Context) error {
 	const op = "ensure schema"
 	if err := a.patiently(ctx, func() error { return a.oneMemory(ctx) }); err != nil {

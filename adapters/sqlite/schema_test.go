@@ -261,6 +261,7 @@ func TestEnsureSchemaRefuses(t *testing.T) {
 		"a collation":                 {`DROP TABLE session; CREATE TABLE session (sessionToken TEXT COLLATE NOCASE PRIMARY KEY, userId TEXT NOT NULL, expires INTEGER NOT NULL)`, "has the collation NOCASE"},
 		"a key on an expression":      {`CREATE UNIQUE INDEX one_address ON user (lower(email))`, "one_address"},
 		"another type":                {`DROP TABLE session; CREATE TABLE session (sessionToken TEXT PRIMARY KEY, userId TEXT NOT NULL, expires DATETIME NOT NULL)`, `"session".expires is of the type DATETIME, want INTEGER`},
+		"blobs as IDs":                {`DROP TABLE session; CREATE TABLE session (sessionToken TEXT PRIMARY KEY, userId BLOB NOT NULL, expires INTEGER NOT NULL)`, "no statement makes a text of every blob"},
 		"a column of the application": {`ALTER TABLE user ADD COLUMN tenant TEXT NOT NULL DEFAULT ''; DROP TABLE account; CREATE TABLE account (userId TEXT, type TEXT, provider TEXT, providerAccountId TEXT, access_token TEXT, refresh_token TEXT, id_token TEXT, scope TEXT, token_type TEXT, session_state TEXT, expires_at INTEGER, tenant TEXT NOT NULL)`, `"account".tenant does not accept null`},
 		"duplicates":                  {`DROP INDEX user_email_unique; INSERT INTO user (id, email) VALUES ('1', 'ada@example.com'), ('2', 'ada@example.com')`, `"ada@example.com"`},
 	} {
