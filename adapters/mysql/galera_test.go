@@ -19,7 +19,8 @@ import (
 // no rows.
 type node struct {
 	driver.Connector
-	alone bool // it says that it is in no cluster
+	alone bool   // it says that it is in no cluster
+	zone  string // the time zone that the server says it has
 	mu    sync.Mutex
 	execs []sent
 }
@@ -54,6 +55,9 @@ func (n *node) Connect(ctx context.Context) (driver.Conn, error) {
 func (l *link) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if !l.of.alone && strings.HasPrefix(query, "SHOW SESSION VARIABLES") {
 		query = "SELECT 'wsrep_on', 'ON' UNION SELECT 'wsrep_sync_wait', '1'"
+	}
+	if l.of.zone != "" {
+		query = strings.ReplaceAll(query, "@@GLOBAL.time_zone", "'"+l.of.zone+"'")
 	}
 	return l.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 }

@@ -40,7 +40,9 @@ func Prisma() Layout {
 }
 
 // Drizzle is the layout that @auth/drizzle-adapter documents for MySQL. Its sessions and
-// tokens end at a whole second, and before the 19th of January 2038.
+// tokens end at a whole second, and before the 19th of January 2038, until
+// [Adapter.SchemaChanges] was run. Drizzle takes a TIMESTAMP for UTC: on a server whose own
+// zone is another one the tables are refused with the statements that help.
 // https://authjs.dev/getting-started/adapters/drizzle
 func Drizzle() Layout {
 	return Layout{Users: "user", Accounts: "account", Sessions: "session", VerificationTokens: "verificationToken",

@@ -137,6 +137,43 @@ func TestRangesOfIntegers(t *testing.T) {
 	}
 }
 
+// TestInstantsOfDrizzle: Drizzle writes and reads UTC, whatever zone the server takes it for. The adapter reads the same
+// instants, or refuses the tables, and after the statements it reads them in any case.
+func TestInstantsOfDrizzle(t *testing.T) {
+	t.Parallel()
+	for _, zone := range []string{"+00:00", "+02:00"} {
+		env := open(t, mysqltest.Settings{Site: "Drizzle", AsTheyAre: true})
+		ctx := t.Context()
+		theirs := pool(t, databaseOf(t, env), func(c *driver.Config) { c.Params["time_zone"] = "'" + zone + "'" })
+		const instant = "2037-07-02 12:00:00"
+		statement(t, theirs, "INSERT INTO `user` (id, emailVerified) VALUES ('ada', '"+instant+"')")
+		statement(t, theirs, "INSERT INTO session (sessionToken, userId, expires) VALUES ('theirs', 'ada', '"+instant+"')")
+		n, db := nodeOf(t, env)
+		n.alone, n.zone = true, zone
+		check := func(when string) {
+			t.Helper()
+			found, err := on(t, db, mysql.WithLayout(mysql.Drizzle())).GetSessionAndUser(ctx, "theirs")
+			if err != nil || found == nil || found.Session.Expires.Format(time.DateTime) != instant ||
+				found.User.EmailVerified.Format(time.DateTime) != instant {
+				t.Errorf("%s, %s: %+v, %v", zone, when, found, err)
+			}
+		}
+		a := on(t, db, mysql.WithLayout(mysql.Drizzle()))
+		statements, err := a.SchemaChanges(ctx)
+		if refused := err != nil && strings.Contains(err.Error(), "the server's time zone is not UTC"); refused != (zone != "+00:00") {
+			t.Fatalf("%s: %v", zone, err)
+		} else if refused {
+			statements = advised.FindAllString(err.Error(), -1)
+		} else {
+			must(t, err)
+			check("before")
+		}
+		runOn(t, farFromUTC(t, env), strings.Split(strings.ReplaceAll(strings.Join(statements, ";\n"), "@@GLOBAL.time_zone", "'"+zone+"'"), ";\n")...)
+		must(t, on(t, db, mysql.WithLayout(mysql.Drizzle())).EnsureSchema(ctx))
+		check("after")
+	}
+}
+
 // TestSchemaChangesOfASite: after the statements none is left, EnsureSchema changes nothing, and
 // the statements have the lines of the schema file.
 func TestSchemaChangesOfASite(t *testing.T) {

@@ -218,7 +218,8 @@ func (a *Adapter) CheckSchema(ctx context.Context) error {
 }
 
 // SchemaChanges returns the statements that EnsureSchema would run now, in order, for an
-// application that runs them with a migration tool.
+// application that runs them with a migration tool. They are for one session. With
+// WithLayout they are what would be better about the tables of the site.
 func (a *Adapter) SchemaChanges(ctx context.Context) ([]string, error) {
 	compared, err := a.changes(ctx)
 	if err != nil {

@@ -12,7 +12,12 @@ type alteration struct {
 	parts          []string // of ALTER TABLE
 	lines          []string // for the schema file of the product
 	keys           bool     // the ID of a user is changed, which foreign keys refer to
+	zone           bool     // a TIMESTAMP becomes a DATETIME
 }
+
+// inZoneOfSite lets a statement convert a TIMESTAMP as the server shows it to the site, whose
+// connections have the zone of the server. Drizzle takes what it reads for UTC.
+const inZoneOfSite = "SET time_zone = @@GLOBAL.time_zone"
 
 // siteLengths are the lengths of keys at a site, where some are a key together: it has
 // 3,072 bytes.
@@ -45,13 +50,15 @@ func (b *alteration) column(column column, site string, f *foundTable, collation
 			return ""
 		}
 	case "datetime":
-		if there && has.fraction >= 3 {
+		ends := has.kind == "timestamp" && b.product == "drizzle" // in 2038, and Drizzle reads a DATETIME as UTC too
+		if there && has.fraction >= 3 && !ends {
 			return ""
 		}
 		kind = "DATETIME(3)"
-		if there {
+		if there && !ends {
 			kind = strings.ToUpper(has.kind) + "(3)"
 		}
+		b.zone = b.zone || ends
 	default:
 		return ""
 	}
@@ -63,7 +70,7 @@ func (b *alteration) column(column column, site string, f *foundTable, collation
 	switch {
 	case column.null:
 		kind += " NULL"
-	case column.kind == "datetime": // without a default older servers change it by every update
+	case strings.HasPrefix(kind, "TIMESTAMP"): // without a default older servers change it by every update
 		kind += " NOT NULL DEFAULT CURRENT_TIMESTAMP(3)"
 	default:
 		kind += " NOT NULL"
@@ -116,6 +123,7 @@ func (c *siteComparison) alter(t *table, f *foundTable, b *alteration) {
 		file := map[string]string{"prisma": "schema.prisma", "drizzle": "the schema of Drizzle"}[b.product]
 		comment = " /* " + file + ", " + b.table + ": " + strings.Join(b.lines, "; ") + " */"
 	}
+	c.zone = c.zone || b.zone
 	c.altered = append(c.altered, "ALTER TABLE `"+b.table+"` "+strings.Join(b.parts, ", ")+comment)
 	if t.foreignKey() == "" || !b.keys {
 		return

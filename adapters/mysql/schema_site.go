@@ -19,6 +19,8 @@ type siteComparison struct {
 
 	altered, made []string // statements for what would be better, between those of unbound and bound
 	keyed         bool     // the ID of the user can't stay as it is
+	zone          bool     // a TIMESTAMP becomes a DATETIME
+	far           bool     // the zone of the server is not UTC
 }
 
 // compareSite compares the tables that a layout names. Nothing is missing that EnsureSchema
@@ -29,6 +31,15 @@ func (a *Adapter) compareSite(ctx context.Context, s *server, found map[string]*
 	c.shape = &shape{server: s, columns: map[string]*storage{}, extras: map[string][]extra{},
 		keys:  map[string][]string{},
 		owned: map[string]bool{}, absent: map[string]error{}}
+	if a.layout.product == "drizzle" {
+		const query = "SELECT MIN(CONVERT_TZ(t, @@GLOBAL.time_zone, '+00:00') <=> t) FROM (SELECT TIMESTAMP '2031-01-01 12:00:00' t UNION " +
+			"SELECT TIMESTAMP '2031-07-01 12:00:00') x"
+		utc, err := one(ctx, on{a, a.db, a.inTx, nil}, query, readNumber)
+		if err != nil {
+			return nil, err
+		}
+		c.far = *utc == 0
+	}
 	for i := range tables {
 		if t := &tables[i]; t.name == "passwords" {
 			c.passwords(t)
@@ -37,6 +48,9 @@ func (a *Adapter) compareSite(ctx context.Context, s *server, found map[string]*
 		}
 	}
 	c.changes = slices.Concat(c.unbound, c.altered, c.bound, c.made)
+	if c.zone {
+		c.changes = slices.Insert(c.changes, 0, inZoneOfSite)
+	}
 	if !c.keyed {
 		c.unbound, c.bound = nil, nil
 	} else {
@@ -202,6 +216,8 @@ func (c *siteComparison) column(t *table, column column, site string, f *foundTa
 			mend = strings.TrimSuffix(mend, " NULL") + " NOT NULL DEFAULT CURRENT_TIMESTAMP(3)"
 		}
 		c.refuse("column %s is %s: %s: SET time_zone = '+00:00'; %s", field, has.kind, problem, mend)
+	} else if problem == serversZone {
+		c.refuse("column %s is %s: %s: %s; ALTER TABLE `%s` %s", field, has.kind, problem, inZoneOfSite, name, better)
 	} else if problem != "" {
 		c.refuse("column %s is %s: %s%s", field, has.kind, problem, c.mends(name, column, has, better))
 	}
@@ -210,6 +226,10 @@ func (c *siteComparison) column(t *table, column column, site string, f *foundTa
 // zoneUnknown is the problem of a DATETIME.
 const zoneUnknown = "the type does not say which time zone its values have: set Layout.UTC if the site writes UTC, " +
 	"or run these statements, with the zone in which the site writes in place of +00:00"
+
+// serversZone is the problem of a TIMESTAMP of Drizzle, which takes what it reads for UTC.
+const serversZone = "the server's time zone is not UTC, and Drizzle takes the values for UTC: run these statements, or copy the fields " +
+	"of mysql.Drizzle() into a Layout if the site's connections have the zone +00:00"
 
 // bits of the integers.
 var bits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
@@ -243,6 +263,9 @@ func (c *siteComparison) kind(column column, has foundColumn, of *storage) strin
 		}
 		if has.kind == "datetime" && !c.a.layout.UTC {
 			return zoneUnknown
+		}
+		if has.kind == "timestamp" && c.far {
+			return serversZone
 		}
 		of.step = time.Second
 		for range min(has.fraction, 3) {
