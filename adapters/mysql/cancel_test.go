@@ -87,6 +87,35 @@ func TestCancelledCommit(t *testing.T) {
 	}
 }
 
+// TestCancelledCommitOnAConnection: without another connection the call waits for its COMMIT, and says what it did.
+func TestCancelledCommitOnAConnection(t *testing.T) {
+	env := open(t, mysqltest.Settings{})
+	db, proxy := poolThroughProxy(t, env, 1)
+	conn, err := db.Conn(t.Context())
+	must(t, err)
+	defer func() { _ = conn.Close() }()
+	a := on(t, conn)
+	must(t, a.CheckSchema(t.Context()))
+	held, err := proxy.Inject(fault.HoldReply, 4) // of the statement before COMMIT: two look for a transaction
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { _, err := a.CreateUser(ctx, adapter.User{ID: "u"}); ended <- err }()
+	<-held.Hit()
+	unlock := readLock(t, env)
+	held.Release()
+	awaitStatement(t, env, "COMMIT%", true)
+	cancel()
+	unlock()
+	err = <-ended
+	if u, look := on(t, env.Admin).GetUser(t.Context(), "u"); look != nil || (u != nil) != (err == nil) {
+		t.Errorf("the call says %v, and stored is %v (%v)", err, u, look)
+	}
+	if _, err := a.CreateUser(t.Context(), adapter.User{ID: "next"}); err != nil {
+		t.Errorf("the next call: %v", err)
+	}
+}
+
 // TestCancelledEnsureSchema: a statement that changes a table, and waits for it when the context ends, changes nothing
 // after the call has returned. On a connection the call waits for the statement.
 func TestCancelledEnsureSchema(t *testing.T) {
