@@ -10,7 +10,8 @@ import (
 // replaceColumn returns the statements that put a column with another definition in the
 // place of one, and make the indexes with it again. It returns nothing if the definition
 // of the table has the column in a key: then SQLite can't drop it.
-func (a *Adapter) replaceColumn(t table, has found, column, definition, value string) string {
+func (t comparedTable) replaceColumn(column, definition, value string) string {
+	a, has := t.of, t.has
 	if inKey(column).MatchString(has.sql) {
 		return ""
 	}

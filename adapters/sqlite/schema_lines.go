@@ -5,9 +5,17 @@ import (
 	"strings"
 )
 
+// comparedTable is a table of the schema, beside what the database has under its name.
+type comparedTable struct {
+	of *Adapter
+	table
+	has found
+}
+
 // lines returns a comment with the change for the schema file of the product that made
 // the table, so that its migration tool knows the change too.
-func (a *Adapter) lines(t table, change string) string {
+func (t comparedTable) lines(change string) string {
+	a := t.of
 	switch a.layout.product {
 	case "prisma":
 		return "-- schema.prisma, model " + a.bare(t.name) + ": " + change + "\n"
@@ -19,7 +27,8 @@ func (a *Adapter) lines(t table, change string) string {
 
 // declared returns the type of a new column in SQL, which is the one that the product's
 // migration tool gives it.
-func (a *Adapter) declared(t table, col column) string {
+func (t comparedTable) declared(col column) string {
+	a := t.of
 	prisma, instant := a.layout.product == "prisma", instants[t.name+"."+col.name]
 	switch {
 	case prisma && instant:
@@ -35,8 +44,9 @@ func (a *Adapter) declared(t table, col column) string {
 }
 
 // field returns the line of a column in the product's schema file.
-func (a *Adapter) field(t table, col column) string {
-	name, kind := a.layout.column(t.name, col.name), a.declared(t, col)
+func (t comparedTable) field(col column) string {
+	a := t.of
+	name, kind := a.layout.column(t.name, col.name), t.declared(col)
 	unique := t.name == "user" && col.name == "email"
 	switch a.layout.product {
 	case "prisma":
@@ -69,7 +79,8 @@ func (a *Adapter) field(t table, col column) string {
 }
 
 // newTable returns a comment with the lines of a table that the site lacks.
-func (a *Adapter) newTable(t table) string {
+func (t comparedTable) newTable() string {
+	a := t.of
 	name, users, key := a.bare(t.name), a.bare("user"), t.indexes[0].columns[0]
 	var lines []string
 	switch a.layout.product {
@@ -80,7 +91,7 @@ func (a *Adapter) newTable(t table) string {
 		}
 		lines = []string{"schema.prisma, model " + users + ": " + name + " " + name + many, "schema.prisma, a new model:", "model " + name + " {"}
 		for _, col := range t.columns {
-			line := "  " + a.field(t, col)
+			line := "  " + t.field(col)
 			if col.name == key {
 				line += " @id"
 			}
@@ -91,7 +102,7 @@ func (a *Adapter) newTable(t table) string {
 	case "drizzle":
 		lines = []string{"Drizzle, a new table:", fmt.Sprintf("export const %s = sqliteTable(%q, {", t.name, name)}
 		for _, col := range t.columns {
-			line := "  " + a.field(t, col)
+			line := "  " + t.field(col)
 			if col.name == key {
 				line += ".primaryKey()"
 			}

@@ -10,7 +10,8 @@ import (
 // another definition of one: https://sqlite.org/lang_altertable.html#otheralter. Edit
 // returns the new definition, and is called for the definitions of all columns and
 // constraints if column is empty. The value is what the rows get.
-func (a *Adapter) rebuild(t table, has found, column string, edit func(string) string, value string) string {
+func (t comparedTable) rebuild(column string, edit func(string) string, value string) string {
+	a, has := t.of, t.has
 	parts, tail := definitions(has.sql)
 	for i, part := range parts {
 		if column == "" || ofColumn(column).MatchString(part) {
