@@ -21,6 +21,22 @@ func (a *Adapter) check(ctx context.Context) error {
 	if a.checked.Load() {
 		return nil
 	}
+	turn, err := a.demotion.beginNow()
+	if err != nil {
+		return err
+	}
+	err = a.checkNow(ctx)
+	if isOne(a.base) {
+		a.demotion.end(turn, err)
+	}
+	return err
+}
+
+// checkNow is check for a write that has its turn.
+func (a *Adapter) checkNow(ctx context.Context) error {
+	if a.checked.Load() {
+		return nil
+	}
 	there, err := a.checkRights(ctx)
 	switch {
 	case err != nil:
@@ -45,7 +61,7 @@ func (a *Adapter) check(ctx context.Context) error {
 		err = nil
 	}
 	a.checked.Store(err == nil)
-	return err
+	return withoutValues(err)
 }
 
 // isOne reports whether the client is one of a single server.

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -56,18 +57,27 @@ const patience = 10 * time.Second
 
 // send sends a write, and repeats it while the server refuses it.
 func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
-	_, limited := ctx.Deadline()
-	var refused error // of the try before
-	for pause, start := 8*time.Millisecond, time.Now(); ; pause = min(2*pause, 256*time.Millisecond) {
-		cmd := goredis.NewCmd(ctx, args...)
+	return a.repeat(ctx, a.sendWrite, args)
+}
+
+// ask is send for a script that only reads.
+func (a *Adapter) ask(ctx context.Context, args ...any) *goredis.Cmd {
+	return a.repeat(ctx, func(ctx context.Context, cmd *goredis.Cmd, _ time.Duration) error {
 		err := a.check(ctx)
 		if err == nil {
 			err = a.client.Process(ctx, write{cmd})
 		}
-		err = withoutValues(err)
-		if goredis.HasErrorPrefix(err, "READONLY") {
-			a.leave(ctx)
-		}
+		return err
+	}, args)
+}
+
+// repeat does a command until the server does not refuse it.
+func (a *Adapter) repeat(ctx context.Context, do func(context.Context, *goredis.Cmd, time.Duration) error, args []any) *goredis.Cmd {
+	_, limited := ctx.Deadline()
+	var refused error // of the try before
+	for pause, start := shortestPause, time.Now(); ; pause = min(2*pause, longestPause) {
+		cmd := goredis.NewCmd(ctx, args...)
+		err := withoutValues(do(ctx, cmd, patience-time.Since(start)))
 		busy := isBusy(err)
 		if err != nil && !busy && refused != nil && ctx.Err() != nil { // the end of the context is not the reason
 			err = fmt.Errorf("%w; the try before: %w", err, refused)
@@ -78,6 +88,34 @@ func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 		}
 		refused = err
 	}
+}
+
+// sendWrite sends a write once, when it has its turn.
+func (a *Adapter) sendWrite(ctx context.Context, cmd *goredis.Cmd, within time.Duration) error {
+	if !isOne(a.base) {
+		return a.sendNow(ctx, cmd)
+	}
+	if _, limited := ctx.Deadline(); limited {
+		within = math.MaxInt64
+	}
+	turn, err := a.demotion.begin(ctx, within)
+	if err != nil {
+		return err
+	}
+	err = withoutValues(a.sendNow(ctx, cmd))
+	a.demotion.end(turn, err)
+	if refused := goredis.HasErrorPrefix(err, "READONLY"); refused || turn && err == nil {
+		a.leave(ctx, !refused)
+	}
+	return err
+}
+
+func (a *Adapter) sendNow(ctx context.Context, cmd *goredis.Cmd) error {
+	err := a.checkNow(ctx)
+	if err == nil {
+		err = a.client.Process(ctx, write{cmd})
+	}
+	return err
 }
 
 // rest waits for the duration or until the context ends.
@@ -135,12 +173,16 @@ func unless[T any](err error, record *T) (*T, error) {
 
 // run runs a script, and repeats it with more keys while the script asks for them.
 func (a *Adapter) run(ctx context.Context, script string, keys []any, args ...any) (answer, error) {
+	send := a.send
+	if script == "follow" || script == "password" && args[0] == "get" {
+		send = a.ask
+	}
 	for range attempts {
 		command := a.command(script, keys, args)
-		cmd := a.send(ctx, command...)
+		cmd := send(ctx, command...)
 		if err := cmd.Err(); err != nil && goredis.HasErrorPrefix(err, "NOSCRIPT") {
 			command[0], command[1] = "eval", scripts[script].text
-			cmd = a.send(ctx, command...)
+			cmd = send(ctx, command...)
 		}
 		values, err := cmd.Slice()
 		r := answer(values)

@@ -2,7 +2,9 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -15,6 +17,11 @@ type demotion struct {
 	mu   sync.Mutex
 	last time.Time     // when the connections were tried
 	wait time.Duration // until they may be tried again
+
+	turn    chan struct{}         // full while one of the writes that wait is sent
+	refused atomic.Pointer[error] // the refusal of the last write, nil after one that was done
+	next    time.Time             // when the next write may be sent
+	pause   time.Duration
 }
 
 // While every server is a replica, the connections are tried ever more seldom, so that
@@ -22,7 +29,96 @@ type demotion struct {
 const (
 	shortestWait = time.Second
 	longestWait  = time.Minute
+
+	shortestPause = 8 * time.Millisecond // between two tries of a write that the server refuses
+	longestPause  = 256 * time.Millisecond
 )
+
+// begin waits until a write may be sent. While every server is a replica, the writes that wait
+// take turns, because the client opens a connection for each. It reports whether the caller has
+// the turn, which end gives back. If no turn comes in time, it returns the refusal.
+func (d *demotion) begin(ctx context.Context, within time.Duration) (turn bool, refused error) {
+	was := d.refused.Load()
+	if was == nil {
+		return false, nil
+	}
+	late := time.NewTimer(within)
+	defer late.Stop()
+	select {
+	case d.turn <- struct{}{}:
+	case <-late.C:
+		return false, *was
+	case <-ctx.Done():
+		return false, *was
+	}
+	if wait := d.resting(); wait > 0 && rest(ctx, wait) != nil {
+		<-d.turn
+		return false, *was
+	}
+	if d.refused.Load() == nil { // a server takes writes again
+		<-d.turn
+		return false, nil
+	}
+	return true, nil
+}
+
+// beginNow is begin for what does not wait.
+func (d *demotion) beginNow() (turn bool, refused error) {
+	was := d.refused.Load()
+	if was == nil {
+		return false, nil
+	}
+	if d.resting() <= 0 {
+		select {
+		case d.turn <- struct{}{}:
+			return true, nil
+		default:
+		}
+	}
+	return false, *was
+}
+
+// end keeps the result of a write.
+func (d *demotion) end(turn bool, err error) {
+	d.note(err)
+	if turn {
+		<-d.turn
+	}
+}
+
+// resting returns how long no write may be sent.
+func (d *demotion) resting() time.Duration {
+	if d.refused.Load() == nil {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Until(d.next)
+}
+
+// note keeps what a server has answered to a write. A write without an answer changes nothing.
+func (d *demotion) note(err error) {
+	if err == nil && d.refused.Load() == nil {
+		return
+	}
+	var said goredis.Error
+	switch {
+	case err == nil:
+		d.refused.Store(nil)
+	case !errors.As(err, &said), goredis.HasErrorPrefix(err, "NOSCRIPT"): // a replica says that too
+	case !goredis.HasErrorPrefix(err, "READONLY"):
+		d.refused.Store(nil)
+	default:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		last := err
+		if d.refused.Swap(&last) == nil {
+			d.pause = shortestPause
+		}
+		d.next = time.Now().Add(d.pause)
+		d.pause = min(2*d.pause, longestPause)
+	}
+}
 
 // due reports whether the connections are to be tried now.
 func (d *demotion) due() bool {
@@ -42,9 +138,10 @@ func (d *demotion) due() bool {
 }
 
 // leave sends a write that changes nothing on every idle connection at once, so that the
-// client closes those of a replica.
-func (a *Adapter) leave(ctx context.Context) {
-	if !isOne(a.base) || !a.demotion.due() {
+// client closes those of a replica. It does so at once if a server takes writes again, or
+// else when it is due.
+func (a *Adapter) leave(ctx context.Context, again bool) {
+	if !again && !a.demotion.due() {
 		return
 	}
 	var wg sync.WaitGroup

@@ -107,6 +107,7 @@ func New(client goredis.UniversalClient, options ...Option) (*Adapter, error) {
 	}
 	_, single := base.(*goredis.Client)
 	a := &Adapter{client: client, base: base, keys: keys{prefix: "gatehouse"}, declared: !single}
+	a.demotion.turn = make(chan struct{}, 1)
 	for _, o := range options {
 		if err := o.apply(a); err != nil {
 			return nil, err

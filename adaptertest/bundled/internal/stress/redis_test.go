@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -556,5 +557,80 @@ func (e *endsAgain) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 		err := next(ctx, cmd)
 		e.refused = e.refused || goredis.HasErrorPrefix(err, "NOREPLICAS")
 		return err
+	}
+}
+
+// TestRedisOnlyReplicas: while the only server is a replica, reads go on, and the writes that
+// wait open few connections. When it takes writes again, they succeed.
+func TestRedisOnlyReplicas(t *testing.T) {
+	store := ownRedis(t, stores.KindRedis, stores.EnvRedis)
+	ctx := t.Context()
+	var dialed atomic.Int64
+	client, err := redistest.URL(store.URL, 0)(redistest.Settings{Conns: 16, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dialed.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	a, admin := redisAdapter(t, client), redisClient(t, redistest.URL(store.URL, 0), 1).(*goredis.Client)
+	member(t, a, "ada")
+	if err := admin.Do(ctx, "replicaof", "127.0.0.1", "1").Err(); err != nil { // nobody listens there
+		t.Fatal(err)
+	}
+	later := redisAdapter(t, client) // as in a process that begins now
+	const phase, pause = 5 * time.Second, 10 * time.Millisecond
+	end := time.Now().Add(phase)
+	var wg sync.WaitGroup
+	var writes, reads, said atomic.Int64
+	for i := range 24 {
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				within, cancel := context.WithTimeout(ctx, time.Duration(20+50*i)*time.Millisecond)
+				if _, err := a.CreateUser(within, adapter.User{}); err == nil {
+					t.Error("a replica has stored a user")
+				} else if strings.Contains(err.Error(), "READONLY") {
+					said.Add(1)
+				}
+				cancel()
+				writes.Add(1)
+			}
+		})
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				if got, err := a.GetSessionAndUser(ctx, "session-ada"); err != nil || got == nil {
+					t.Errorf("GetSessionAndUser: got %v, %v", got, err)
+				}
+				_, _ = later.GetUser(ctx, "ada") // is refused, because it has not seen that the server takes writes
+				reads.Add(1)
+				time.Sleep(pause)
+			}
+		})
+	}
+	time.Sleep(time.Second) // in which each caller is refused for the first time
+	before := dialed.Load()
+	wg.Wait()
+	n := dialed.Load() - before
+	if said.Load() < writes.Load()/2 {
+		t.Errorf("%d of %d errors say READONLY", said.Load(), writes.Load())
+	}
+	t.Logf("%d connections for %d writes and %d reads in %v", n, writes.Load(), reads.Load(), phase)
+	if n > 150 {
+		t.Errorf("%d connections were opened, want few", n)
+	}
+	if err := admin.Do(ctx, "replicaof", "no", "one").Err(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for range 16 {
+		wg.Go(func() {
+			if _, err := a.CreateUser(ctx, adapter.User{}); err != nil {
+				t.Errorf("CreateUser afterwards: %v", err)
+			}
+		})
+	}
+	if wg.Wait(); time.Since(began) > 2*time.Second {
+		t.Errorf("the writes took %v after the server takes writes", time.Since(began))
 	}
 }
