@@ -197,7 +197,8 @@ func (f form) String() string {
 	return [...]string{anID: "ObjectIDs", aText: "texts", aKey: "texts", aDate: "dates", aNumber: "numbers", aFlag: "booleans"}[f]
 }
 
-// convert returns the advice for a field: the command that converts its values.
+// convert returns the advice for a field: the command that converts its values, or one that
+// lists the documents whose values stand for nothing.
 func (f stored) convert(in, is string) string {
 	value := "$" + f.field
 	where, to := bson.D{{Key: "$type", Value: is}}, bson.D(nil)
@@ -215,6 +216,8 @@ func (f stored) convert(in, is string) string {
 	case f.form == aDate && is == "digits":
 		number := op("$toLong", value)
 		where, to = op("$regex", digitPattern), date(op("$multiply", number, op("$cond", op("$lt", number, mostSeconds), int32(1000), int32(1))))
+	case f.form == aDate && is == "timestamp":
+		to = op("$toDate", value)
 	case f.form == aDate && is == "bool":
 		to = op("$cond", value, "$$NOW", nil)
 	case f.form == aNumber && is == "digits":
@@ -230,7 +233,8 @@ func (f stored) convert(in, is string) string {
 	case (f.form == aText || f.form == aKey) && f.field != "_id" && is == "objectId":
 		to = op("$toString", value)
 	default:
-		return "convert them"
+		list := bson.D{{Key: "find", Value: in}, {Key: "filter", Value: bson.D{{Key: f.field, Value: where}}}}
+		return "no command can tell what they stand for: correct or delete the documents that this lists, run " + shell(list)
 	}
 	return "if no other program writes them, run " + shell(updateAll(in, bson.D{{Key: f.field, Value: where}}, bson.D{{Key: f.field, Value: to}}))
 }

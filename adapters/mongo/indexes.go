@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,8 +148,7 @@ func (s *site) comparePrisma(operation string, there map[string][]existing) erro
 		}
 		found, err := i.find(there[i.collection.Name()])
 		if err == nil && !found {
-			err = fmt.Errorf("the unique index is missing: add @@unique([%s]) to the model %s in schema.prisma, and run prisma db push",
-				strings.Join(i.fields, ", "), i.collection.Name())
+			err = fmt.Errorf("the unique index is missing: run prisma db push with this line of schema.prisma, %s", i.prismaLine())
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("mongo: %s: %s: %w", operation, i, err))
@@ -158,9 +158,10 @@ func (s *site) comparePrisma(operation string, there map[string][]existing) erro
 }
 
 // IndexChanges returns the commands, for mongosh, that make the indexes which are missing,
-// for an application that makes indexes with its own tool. For [Prisma] they also replace
-// the index of addresses by one that lets many users have none; prisma db push would undo
-// that, so run the commands again after it.
+// for an application that makes indexes with its own tool. For [Prisma] a comment before a
+// command has the line for schema.prisma, with which prisma db push keeps the index. The
+// commands also replace the index of addresses by one that lets many users have none, for
+// which there is no line: run them again after prisma db push.
 func (a *Adapter) IndexChanges(ctx context.Context) ([]string, error) {
 	there, err := a.site.listIndexes(ctx)
 	if err != nil {
@@ -180,7 +181,11 @@ func (a *Adapter) IndexChanges(ctx context.Context) ([]string, error) {
 			return nil, fmt.Errorf("mongo: index changes: %s: %w", i, err)
 		}
 		if !found {
-			commands = append(commands, shell(i.command()))
+			line := ""
+			if a.forms.prisma && !i.texts && i.fields[0] != "_id" {
+				line = "// schema.prisma, " + i.prismaLine() + "\n"
+			}
+			commands = append(commands, line+shell(i.command()))
 		}
 		for _, e := range all {
 			if replaced(e) {
@@ -191,17 +196,23 @@ func (a *Adapter) IndexChanges(ctx context.Context) ([]string, error) {
 	return commands, nil
 }
 
+// prismaLine is the index in schema.prisma, with its model. Prisma has no words for the time
+// after which documents are removed, and leaves that of an index as it is.
+func (i index) prismaLine() string {
+	kind := "@@index"
+	if i.unique {
+		kind = "@@unique"
+	}
+	return fmt.Sprintf("model %s: %s([%s], map: %q)", i.collection.Name(), kind, strings.Join(i.fields, ", "), i.indexName())
+}
+
 // definition is the index in the terms of the command createIndexes.
 func (i index) definition() bson.D {
 	var keys bson.D
-	name := i.name
 	for _, f := range i.fields {
 		keys = append(keys, bson.E{Key: f, Value: int32(1)})
-		if i.name == "" {
-			name = strings.TrimPrefix(name+"_"+f+"_1", "_")
-		}
 	}
-	d := bson.D{{Key: "key", Value: keys}, {Key: "name", Value: name}}
+	d := bson.D{{Key: "key", Value: keys}, {Key: "name", Value: i.indexName()}}
 	if i.unique {
 		d = append(d, bson.E{Key: "unique", Value: true})
 	}
@@ -212,6 +223,11 @@ func (i index) definition() bson.D {
 		d = append(d, bson.E{Key: "expireAfterSeconds", Value: int32(ttlMargin / time.Second)})
 	}
 	return d
+}
+
+// indexName is the name of a new index.
+func (i index) indexName() string {
+	return cmp.Or(i.name, strings.Join(i.fields, "_1_")+"_1")
 }
 
 // existing is an index that the server has.

@@ -100,6 +100,7 @@ func TestEncodings(t *testing.T) {
 		"expires as text with another zone": set("sessions", "expires", "2040-01-02T14:00:00+02:00"),
 		"expires as digits":                 set("sessions", "expires", fmt.Sprint(adaExpires.UnixMilli())),
 		"expires as digits of seconds":      set("sessions", "expires", fmt.Sprint(adaExpires.Unix())),
+		"expires as BSON timestamp":         set("sessions", "expires", bson.Timestamp{T: uint32(adaExpires.Unix())}),
 		"verified in seconds":               set("users", "emailVerified", adaVerified.Unix()),
 		"verified as text":                  set("users", "emailVerified", "2020-01-02T03:04:05.000Z"),
 		"ID at the provider is a number":    set("accounts", "providerAccountId", int32(1)),
@@ -147,6 +148,49 @@ func TestEncodings(t *testing.T) {
 					t.Errorf("%s has %d documents after %v", collection, n, document)
 				}
 			}
+		})
+	}
+}
+
+// TestValuesThatStandForNothing: no command converts them. The error has one that lists the
+// documents; without them the site is served.
+func TestValuesThatStandForNothing(t *testing.T) {
+	for name, field := range map[string]struct {
+		collection, field string
+		value             any
+	}{
+		"an address that is an object":     {"users", "email", bson.M{"a": 1}},
+		"a token that is null":             {"sessions", "sessionToken", nil},
+		"a date that is an ObjectID":       {"sessions", "expires", adaID},
+		"a flag that is an object":         {"authenticators", "credentialBackedUp", bson.M{"a": 1}},
+		"a number that is an ObjectID":     {"accounts", "expires_at", adaID},
+		"a provider that is a truth value": {"accounts", "provider", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			db := standalone.connect(t).Database(standalone.newDatabase(t))
+			store(t, db, ada(), nil)
+			wrong := ada()[field.collection]
+			delete(wrong, "_id")
+			wrong[field.field] = field.value
+			store(t, db, map[string]bson.M{field.collection: wrong}, nil)
+			_, err := newAdapter(t, db).GetUserByEmail(ctx, "ada@example.com")
+			if err == nil {
+				t.Fatal("got no error")
+			}
+			_, command, _ := strings.Cut(err.Error(), "run db.runCommand(")
+			var list bson.D
+			if err := bson.UnmarshalExtJSON([]byte(command[:strings.LastIndex(command, ")")]), false, &list); err != nil {
+				t.Fatalf("%s: %v", command, err)
+			}
+			found := must(db.RunCommandCursor(ctx, list))(t)
+			var all []bson.M
+			if err := found.All(ctx, &all); err != nil || len(all) != 1 {
+				t.Fatalf("listed are %v, %v, want one document", all, err)
+			}
+			must(db.Collection(field.collection).DeleteOne(ctx, bson.M{"_id": all[0]["_id"]}))(t)
+			isAda(t, newAdapter(t, db))
 		})
 	}
 }
@@ -432,6 +476,14 @@ func TestPrisma(t *testing.T) {
 		}
 
 		changes := must(a.IndexChanges(ctx))(t)
+		for _, line := range []string{
+			`Account: @@index([userId], map: "userId_1")`, `Session: @@index([userId], map: "userId_1")`,
+			`Session: @@index([expires], map: "expires_1")`, `VerificationToken: @@index([expires], map: "expires_1")`,
+		} {
+			if line = "// schema.prisma, model " + line + "\ndb.runCommand("; !strings.Contains(strings.Join(changes, "; "), line) {
+				t.Errorf("IndexChanges has no line %s: %q", line, changes)
+			}
+		}
 		if err := mongotest.Run(ctx, db, strings.Join(changes, "; ")); err != nil {
 			t.Fatal(err)
 		}
@@ -467,12 +519,17 @@ func objects(t *testing.T, db *mgo.Database) string {
 func TestPrismaWithoutAnIndex(t *testing.T) {
 	ctx := t.Context()
 	db := standalone.connect(t).Database(standalone.newDatabase(t))
-	if err := errors.Join(mongotest.MakePrisma(ctx, db, ""), db.Collection("Account").Indexes().DropOne(ctx, "Account_provider_providerAccountId_key")); err != nil {
+	const index = "Account_provider_providerAccountId_key"
+	const line = `model Account: @@unique([provider, providerAccountId], map: "provider_1_providerAccountId_1")`
+	if err := errors.Join(mongotest.MakePrisma(ctx, db, ""), db.Collection("Account").Indexes().DropOne(ctx, index)); err != nil {
 		t.Fatal(err)
 	}
-	err := newAdapter(t, db, mongo.WithCollections(mongo.Prisma())).EnsureIndexes(ctx)
-	if err == nil || !strings.Contains(err.Error(), "@@unique([provider, providerAccountId])") {
+	a := newAdapter(t, db, mongo.WithCollections(mongo.Prisma()))
+	if err := a.EnsureIndexes(ctx); err == nil || !strings.Contains(err.Error(), line) {
 		t.Errorf("got %v", err)
+	}
+	if changes := strings.Join(must(a.IndexChanges(ctx))(t), "; "); !strings.Contains(changes, line) {
+		t.Errorf("IndexChanges has no line %s: %q", line, changes)
 	}
 }
 
