@@ -86,12 +86,11 @@ func (o on) explain(ctx context.Context, err error, r *record, other string, arg
 // taken reports whether another record has a key of the record, as the columns compare.
 func (o on) taken(ctx context.Context, r *record, name, other string, args []any) (bool, error) {
 	alias := aliases[r.table.name]
-	var keys [][]string
-	equals := " = ?"
+	keys, equals := r.table.siteKeys(), " = ?" // somebody may have renamed a key
 	if o.shape != nil {
-		keys, equals = r.table.siteKeys(), " ~ ?"
+		equals = " ~ ?"
 	} else if k := r.table.key(name); k != nil {
-		keys = append(keys, k.columns)
+		keys = [][]string{k.columns}
 	}
 	for _, columns := range keys {
 		condition, values := other, args[:len(args):len(args)]
@@ -107,8 +106,8 @@ func (o on) taken(ctx context.Context, r *record, name, other string, args []any
 	return false, nil
 }
 
-// named returns the key or foreign key whose name is in a message, without the prefix, or
-// "". The name of a key is the last quoted word, in any language.
+// named returns the key, or the foreign key of ours, whose name is in a message, without the
+// prefix, or "". The name of a key is the last quoted word, in any language.
 func (a *Adapter) named(err *mysql.MySQLError) string {
 	switch err.Number {
 	case duplicateEntry:
@@ -122,10 +121,7 @@ func (a *Adapter) named(err *mysql.MySQLError) string {
 		if a.layout != nil {
 			return name
 		}
-		name, _ = strings.CutPrefix(name, a.prefix)
-		if slices.ContainsFunc(tables, func(t table) bool { return t.key(name) != nil }) {
-			return name
-		}
+		return strings.TrimPrefix(name, a.prefix)
 	case noReferencedRow:
 		_, name, _ := strings.Cut(err.Message, "CONSTRAINT ") // the quotes are those of sql_mode
 		for _, t := range tables {
