@@ -18,6 +18,9 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
+// mostOpened connections may be opened in three seconds while every server is a secondary.
+const mostOpened = 100
+
 // TestPrimaryStepsDown lets the primary of MongoDB step down, behind one name to which a client
 // connects directly. While the name leads to the former primary, reads go on and writes fail.
 // When it leads to the new one, the connections to the former are left: writes succeed again,
@@ -64,18 +67,25 @@ func TestPrimaryStepsDown(t *testing.T) {
 	if err := name.at(former, func(c *mgo.Client) error { return c.Database("admin").RunCommand(ctx, stepDown).Err() }); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
+	dialed, began, writes := name.dialed.Load(), time.Now(), 0
+	for ; writes < 3 || time.Since(began) < 3*time.Second; writes++ {
 		if err := create(ctx); err == nil {
 			t.Fatal("the former primary has stored a user")
 		}
 		atOnce(ctx, read)
+	}
+	opened := name.dialed.Load() - dialed
+	t.Logf("%d connections for %d refused writes in %v", opened, writes, time.Since(began).Round(time.Millisecond))
+	if opened > mostOpened {
+		t.Errorf("%d connections were opened while every server is a secondary, want at most %d", opened, mostOpened)
 	}
 	for name.lead() == former {
 		if t.Context().Err() != nil {
 			t.Fatal("the set has elected nobody else")
 		}
 	}
-	began, refused := time.Now(), 0
+	refused := 0
+	began = time.Now()
 	for create(ctx) != nil {
 		if refused++; time.Since(began) > 10*time.Second {
 			t.Fatal("writes fail 10 s after the name leads to the new primary")
@@ -118,6 +128,7 @@ type oneName struct {
 	t      *testing.T
 	set    *stores.Store
 	target atomic.Pointer[string]
+	dialed atomic.Int64
 }
 
 // lead makes the name lead to the present primary, and returns its address.
@@ -132,6 +143,7 @@ func (n *oneName) lead() string {
 }
 
 func (n *oneName) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
+	n.dialed.Add(1)
 	return new(net.Dialer).DialContext(ctx, network, *n.target.Load())
 }
 
