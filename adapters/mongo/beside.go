@@ -211,7 +211,7 @@ func (s *site) lookAt(ctx context.Context, name, kind string) (*other, error) {
 		}
 	}
 	indexes, err := c.listIndexes(ctx)
-	if err != nil && !(o.full && isCode(err, unauthorized)) {
+	if err != nil && (!o.full || !isCode(err, unauthorized)) {
 		return nil, err
 	}
 	for _, i := range indexes {
