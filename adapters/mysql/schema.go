@@ -107,7 +107,8 @@ func (a *Adapter) alone(ctx context.Context) error {
 		if err := held.await(ctx, o); err != nil {
 			return err
 		}
-		holding, stop := held.renewing(ctx, on{a, a.db, false, nil}, a.pool != nil)
+		spare := a.pool != nil && a.pool.Stats().MaxOpenConnections != 1 // a connection beside conn
+		holding, stop := held.renewing(ctx, on{a, a.db, false, nil}, spare)
 		err := single.migrate(holding, o, held)
 		lost := errors.Is(context.Cause(holding), errLeaseLost) || errors.Is(err, errLeaseLost)
 		stop()

@@ -98,14 +98,14 @@ func (l *lease) giveBack(ctx context.Context, o on) {
 }
 
 // renewing renews the lease over the pool until stop is called, or ends the context when
-// another process has taken the lease. Without a pool the lease is renewed only before each
-// statement. That is safe: every change works even if another process makes it too.
-func (l *lease) renewing(ctx context.Context, o on, pooled bool) (holding context.Context, stop func()) {
+// another process has taken the lease. Without another connection in the pool the lease is
+// renewed only before each statement. That is safe: every change works even if another process makes it too.
+func (l *lease) renewing(ctx context.Context, o on, spare bool) (holding context.Context, stop func()) {
 	holding, lose := context.WithCancelCause(ctx)
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for pooled && sleep(holding, l.length/4) == nil {
+		for spare && sleep(holding, l.length/4) == nil {
 			if held, err := l.take(holding, o); err == nil && !held {
 				lose(errLeaseLost)
 			}
