@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -62,13 +61,7 @@ func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
 
 // ask is send for a script that only reads.
 func (a *Adapter) ask(ctx context.Context, args ...any) *goredis.Cmd {
-	return a.repeat(ctx, func(ctx context.Context, cmd *goredis.Cmd, _ time.Duration) error {
-		err := a.check(ctx)
-		if err == nil {
-			err = a.client.Process(ctx, write{cmd})
-		}
-		return err
-	}, args)
+	return a.repeat(ctx, a.sendRead, args)
 }
 
 // repeat does a command until the server does not refuse it.
@@ -88,34 +81,6 @@ func (a *Adapter) repeat(ctx context.Context, do func(context.Context, *goredis.
 		}
 		refused = err
 	}
-}
-
-// sendWrite sends a write once, when it has its turn.
-func (a *Adapter) sendWrite(ctx context.Context, cmd *goredis.Cmd, within time.Duration) error {
-	if !isOne(a.base) {
-		return a.sendNow(ctx, cmd)
-	}
-	if _, limited := ctx.Deadline(); limited {
-		within = math.MaxInt64
-	}
-	turn, err := a.demotion.begin(ctx, within)
-	if err != nil {
-		return err
-	}
-	err = withoutValues(a.sendNow(ctx, cmd))
-	a.demotion.end(turn, err)
-	if refused := goredis.HasErrorPrefix(err, "READONLY"); refused || turn && err == nil {
-		a.leave(ctx, !refused)
-	}
-	return err
-}
-
-func (a *Adapter) sendNow(ctx context.Context, cmd *goredis.Cmd) error {
-	err := a.checkNow(ctx)
-	if err == nil {
-		err = a.client.Process(ctx, write{cmd})
-	}
-	return err
 }
 
 // rest waits for the duration or until the context ends.

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -135,6 +136,43 @@ func (d *demotion) due() bool {
 	}
 	d.last = time.Now()
 	return true
+}
+
+// sendWrite sends a write once, when it has its turn.
+func (a *Adapter) sendWrite(ctx context.Context, cmd *goredis.Cmd, within time.Duration) error {
+	if !isOne(a.base) {
+		return a.sendNow(ctx, cmd)
+	}
+	if _, limited := ctx.Deadline(); limited {
+		within = math.MaxInt64
+	}
+	turn, err := a.demotion.begin(ctx, within)
+	if err != nil {
+		return err
+	}
+	err = withoutValues(a.sendNow(ctx, cmd))
+	a.demotion.end(turn, err)
+	if refused := goredis.HasErrorPrefix(err, "READONLY"); refused || turn && err == nil {
+		a.leave(ctx, !refused)
+	}
+	return err
+}
+
+func (a *Adapter) sendNow(ctx context.Context, cmd *goredis.Cmd) error {
+	err := a.checkNow(ctx)
+	if err == nil {
+		err = a.client.Process(ctx, write{cmd})
+	}
+	return err
+}
+
+// sendRead sends a script that only reads, once. It waits for no turn.
+func (a *Adapter) sendRead(ctx context.Context, cmd *goredis.Cmd, _ time.Duration) error {
+	err := a.check(ctx)
+	if err == nil {
+		err = a.client.Process(ctx, write{cmd})
+	}
+	return err
 }
 
 // leave sends a write that changes nothing on every idle connection at once, so that the
