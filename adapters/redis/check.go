@@ -47,10 +47,12 @@ func (a *Adapter) checkNow(ctx context.Context) error {
 		err = a.eachServer(ctx, checkBeside)
 	}
 	if err == nil {
-		err = a.eachServer(ctx, a.checkServer)
+		err = a.eachServer(ctx, func(ctx context.Context, server goredis.Cmdable) error {
+			return checkServer(ctx, server, a.mayEvict, isOne(a.base) && !a.declared)
+		})
 	}
-	if err == nil && isOne(a.base) {
-		err = a.checkNode(ctx)
+	if err == nil && isOne(a.base) && a.declared { // otherwise see checkServer
+		err = checkNode(ctx, a.client, a.keys)
 	}
 	if err == nil { // this shows a replica too
 		err = a.client.SetNX(ctx, a.keys.shared("layout"), layout, 0).Err()
@@ -105,17 +107,18 @@ var (
 	cluster = regexp.MustCompile(`\ncluster_enabled:1`)
 )
 
-// checkServer refuses a server that drops records when its memory is full. It notes whether the
-// server is a node of a cluster. A server that does not report its settings is accepted.
-func (a *Adapter) checkServer(ctx context.Context, server goredis.Cmdable) error {
+// checkServer refuses a server that drops records when its memory is full, unless it may, and a
+// node of a cluster where the client is one of a single server. A server that does not report its
+// settings is accepted.
+func checkServer(ctx context.Context, server goredis.Cmdable, mayEvict, single bool) error {
 	info, err := server.Info(ctx).Result()
 	if reply := goredis.Error(nil); errors.As(err, &reply) && !isBusy(err) {
 		return nil
 	}
-	if policy := evicts.FindStringSubmatch(info); policy != nil && !a.mayEvict {
+	if policy := evicts.FindStringSubmatch(info); policy != nil && !mayEvict {
 		return fmt.Errorf("the server drops records when its memory is full (maxmemory-policy %s): set maxmemory-policy noeviction, or accept it with WithDangerousEviction", policy[1])
 	}
-	if isOne(a.base) && !a.declared && cluster.MatchString(info) {
+	if single && cluster.MatchString(info) {
 		return errors.New("the server is a node of a cluster: " + clusterClient)
 	}
 	return err
@@ -128,15 +131,12 @@ func isBusy(err error) bool {
 
 // checkNode refuses a node of a cluster before which there is no proxy: it knows only some
 // of the keys.
-func (a *Adapter) checkNode(ctx context.Context) error {
-	if !a.declared {
-		return nil // see checkServer
-	}
-	const keys = 16 // in many slots
-	pipe := a.client.Pipeline()
-	reads := make([]*goredis.StringCmd, keys)
+func checkNode(ctx context.Context, client goredis.UniversalClient, names keys) error {
+	const most = 16 // in many slots
+	pipe := client.Pipeline()
+	reads := make([]*goredis.StringCmd, most)
 	for i := range reads {
-		reads[i] = pipe.Get(ctx, a.keys.session(fmt.Sprint("check", i)))
+		reads[i] = pipe.Get(ctx, names.session(fmt.Sprint("check", i)))
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for _, read := range reads {

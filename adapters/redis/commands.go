@@ -56,16 +56,11 @@ const patience = 10 * time.Second
 
 // send sends a write, and repeats it while the server refuses it.
 func (a *Adapter) send(ctx context.Context, args ...any) *goredis.Cmd {
-	return a.repeat(ctx, a.sendWrite, args)
-}
-
-// ask is send for a script that only reads.
-func (a *Adapter) ask(ctx context.Context, args ...any) *goredis.Cmd {
-	return a.repeat(ctx, a.sendRead, args)
+	return repeat(ctx, a.sendWrite, args)
 }
 
 // repeat does a command until the server does not refuse it.
-func (a *Adapter) repeat(ctx context.Context, do func(context.Context, *goredis.Cmd, time.Duration) error, args []any) *goredis.Cmd {
+func repeat(ctx context.Context, do func(context.Context, *goredis.Cmd, time.Duration) error, args []any) *goredis.Cmd {
 	_, limited := ctx.Deadline()
 	var refused error // of the try before
 	for pause, start := shortestPause, time.Now(); ; pause = min(2*pause, longestPause) {
@@ -138,16 +133,16 @@ func unless[T any](err error, record *T) (*T, error) {
 
 // run runs a script, and repeats it with more keys while the script asks for them.
 func (a *Adapter) run(ctx context.Context, script string, keys []any, args ...any) (answer, error) {
-	send := a.send
+	do := a.sendWrite
 	if script == "follow" || script == "password" && args[0] == "get" {
-		send = a.ask
+		do = a.sendRead
 	}
 	for range attempts {
 		command := a.command(script, keys, args)
-		cmd := send(ctx, command...)
+		cmd := repeat(ctx, do, command)
 		if err := cmd.Err(); err != nil && goredis.HasErrorPrefix(err, "NOSCRIPT") {
 			command[0], command[1] = "eval", scripts[script].text
-			cmd = send(ctx, command...)
+			cmd = repeat(ctx, do, command)
 		}
 		values, err := cmd.Slice()
 		r := answer(values)

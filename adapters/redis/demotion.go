@@ -138,30 +138,42 @@ func (d *demotion) due() bool {
 	return true
 }
 
-// sendWrite sends a write once, when it has its turn.
-func (a *Adapter) sendWrite(ctx context.Context, cmd *goredis.Cmd, within time.Duration) error {
-	if !isOne(a.base) {
-		return a.sendNow(ctx, cmd)
+// leave tries every idle connection at once, so that the client closes those of a replica: at
+// once if a server takes writes again, or else when it is due.
+func (d *demotion) leave(again bool, idle uint32, try func()) {
+	if !again && !d.due() {
+		return
 	}
-	if _, limited := ctx.Deadline(); limited {
-		within = math.MaxInt64
+	var wg sync.WaitGroup
+	for range idle {
+		wg.Go(try)
 	}
-	turn, err := a.demotion.begin(ctx, within)
-	if err != nil {
-		return err
-	}
-	err = withoutValues(a.sendNow(ctx, cmd))
-	a.demotion.end(turn, err)
-	if refused := goredis.HasErrorPrefix(err, "READONLY"); refused || turn && err == nil {
-		a.leave(ctx, !refused)
-	}
-	return err
+	wg.Wait()
 }
 
-func (a *Adapter) sendNow(ctx context.Context, cmd *goredis.Cmd) error {
-	err := a.checkNow(ctx)
-	if err == nil {
+// sendWrite sends a write once, when it has its turn.
+func (a *Adapter) sendWrite(ctx context.Context, cmd *goredis.Cmd, within time.Duration) error {
+	one, turn := isOne(a.base), false
+	var err error
+	if one {
+		if _, limited := ctx.Deadline(); limited {
+			within = math.MaxInt64
+		}
+		if turn, err = a.demotion.begin(ctx, within); err != nil {
+			return err
+		}
+	}
+	if err = a.checkNow(ctx); err == nil {
 		err = a.client.Process(ctx, write{cmd})
+	}
+	if err = withoutValues(err); !one {
+		return err
+	}
+	a.demotion.end(turn, err)
+	if refused := goredis.HasErrorPrefix(err, "READONLY"); refused || turn && err == nil {
+		a.demotion.leave(!refused, a.base.PoolStats().IdleConns, func() { // by a write that changes nothing
+			_ = a.client.Process(ctx, write{goredis.NewCmd(ctx, "setnx", a.keys.shared("layout"), layout)})
+		})
 	}
 	return err
 }
@@ -173,20 +185,4 @@ func (a *Adapter) sendRead(ctx context.Context, cmd *goredis.Cmd, _ time.Duratio
 		err = a.client.Process(ctx, write{cmd})
 	}
 	return err
-}
-
-// leave sends a write that changes nothing on every idle connection at once, so that the
-// client closes those of a replica. It does so at once if a server takes writes again, or
-// else when it is due.
-func (a *Adapter) leave(ctx context.Context, again bool) {
-	if !again && !a.demotion.due() {
-		return
-	}
-	var wg sync.WaitGroup
-	for range a.base.PoolStats().IdleConns {
-		wg.Go(func() {
-			_ = a.client.Process(ctx, write{goredis.NewCmd(ctx, "setnx", a.keys.shared("layout"), layout)})
-		})
-	}
-	wg.Wait()
 }
