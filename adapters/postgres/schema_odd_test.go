@@ -111,6 +111,14 @@ func TestRowSecurityIsRefused(t *testing.T) {
 	if err := a.CheckSchema(t.Context()); err != nil {
 		t.Errorf("the owner: %v", err)
 	}
+	_, advice, _ := strings.Cut(err.Error(), "the role of the connection: ")
+	for statement := range strings.SplitSeq(advice, ", or ") {
+		execSQL(t, pool, statement)
+		if err := limited.CheckSchema(t.Context()); err != nil {
+			t.Errorf("after %s: %v", statement, err)
+		}
+		execSQL(t, pool, `ALTER ROLE `+role+` NOBYPASSRLS`)
+	}
 }
 
 // TestRowSecurityIsTurnedOn: row security that a site turns on later hides rows, and a hidden
@@ -181,8 +189,11 @@ func TestSequencesAreNeeded(t *testing.T) {
 	_, pool, schema := wiring{authJS: true}.newStore(t)
 	role := newRole(t, pool, schema)
 	limited := newAdapter(t, asRole(t, role), postgres.WithSchema(schema))
-	says(t, limited.CheckSchema(t.Context()), "GRANT USAGE ON SEQUENCE")
-	execSQL(t, pool, `GRANT USAGE ON ALL SEQUENCES IN SCHEMA `+schema+` TO `+role)
+	err := limited.CheckSchema(t.Context())
+	says(t, err, "GRANT USAGE ON SEQUENCE")
+	for _, advice := range advised.FindAllString(err.Error(), -1) {
+		execSQL(t, pool, advice)
+	}
 	if err := limited.CheckSchema(t.Context()); err != nil {
 		t.Error(err)
 	}
