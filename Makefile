@@ -50,10 +50,11 @@ test: setup
 	@rm -rf .cache/test
 	@status=0; $(WITH_STORES) -fast -- $(MAKE) --no-print-directory --output-sync --keep-going --jobs $(JOBS) test-modules || status=$$?; .ci/summary; exit $$status
 
-## setup: install what the tests need and the machine does not have: a container engine, the images of the stores, Chromium, Node
+## setup: install what the tests need and the machine does not have: a container engine, the images of the stores, Chromium, Node, sqlite3
 setup: images browser
 	@.ci/setup-node || test "$$CI" != true
-	@echo "setup: the engine, the images of the stores, Chromium and Node are installed; what is missing is named above"
+	@.ci/setup-sqlite || test "$$CI" != true
+	@echo "setup: the engine, the images of the stores, Chromium, Node and sqlite3 are installed; what is missing is named above"
 
 # Modules that need a container engine, or that take too long for a quick check.
 LEFT_OUT := adaptertest/internal/mutants adaptertest/bundled
