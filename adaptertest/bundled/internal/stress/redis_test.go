@@ -580,12 +580,15 @@ func TestRedisOnlyReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := redisAdapter(t, client) // as in a process that begins now
-	const phase, pause = 5 * time.Second, 10 * time.Millisecond
+	const phase = 5 * time.Second
 	end := time.Now().Add(phase)
-	var wg sync.WaitGroup
+	var wg, first sync.WaitGroup // first: each caller is refused for the first time
 	var writes, reads, said atomic.Int64
 	for i := range 24 {
+		first.Add(1)
+		told := sync.OnceFunc(first.Done)
 		wg.Go(func() {
+			defer told()
 			for time.Now().Before(end) {
 				within, cancel := context.WithTimeout(ctx, time.Duration(20+50*i)*time.Millisecond)
 				if _, err := a.CreateUser(within, adapter.User{}); err == nil {
@@ -594,6 +597,7 @@ func TestRedisOnlyReplicas(t *testing.T) {
 					said.Add(1)
 				}
 				cancel()
+				told()
 				writes.Add(1)
 			}
 		})
@@ -604,11 +608,11 @@ func TestRedisOnlyReplicas(t *testing.T) {
 				}
 				_, _ = later.GetUser(ctx, "ada") // is refused, because it has not seen that the server takes writes
 				reads.Add(1)
-				time.Sleep(pause)
+				pause(10 * time.Millisecond)
 			}
 		})
 	}
-	time.Sleep(time.Second) // in which each caller is refused for the first time
+	first.Wait()
 	before := dialed.Load()
 	wg.Wait()
 	n := dialed.Load() - before
