@@ -194,6 +194,13 @@ func (a *Adapter) lacks(t table, has found) bool {
 // foldsCase finds columns that compare different texts as equal.
 var foldsCase = regexp.MustCompile(`(?i)\bcollate\s+["'\x60\[]?(nocase|rtrim)\b`)
 
+// comparedTable is a table of the schema, beside what the database has under its name.
+type comparedTable struct {
+	of *Adapter
+	table
+	has found
+}
+
 func (c *comparison) compareTable(t comparedTable) {
 	a, has := c.of, t.has
 	name := a.quoted(t.name)

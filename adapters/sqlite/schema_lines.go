@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// comparedTable is a table of the schema, beside what the database has under its name.
-type comparedTable struct {
-	of *Adapter
-	table
-	has found
-}
-
 // lines returns a comment with the change for the schema file of the product that made
 // the table, so that its migration tool knows the change too.
 func (t comparedTable) lines(change string) string {
