@@ -96,10 +96,37 @@ func (a *Adapter) checkRights(ctx context.Context) (there string, err error) {
 	for _, right := range at[[]any](r, 3) {
 		lacks = append(lacks, fmt.Sprint(right))
 	}
+	if len(lacks) == 0 && at[string](r, 4) == "untold" {
+		command[0], command[1] = "eval", scripts["rights"].text
+		if lacks, err = lacksOfRedis6(ctx, a.client, command, a.keys); err != nil {
+			return "", err
+		}
+	}
 	if len(lacks) > 0 {
 		return "", fmt.Errorf("NOPERM the user of the server lacks rights, or commands are disabled: %s: add them with ACL SETUSER", strings.Join(lacks, " "))
 	}
 	return at[string](r, 1), nil
+}
+
+// lacksOfRedis6 names the rights that the user lacks of those that a script can't find out on
+// Redis 6. The commands run; no record has the key.
+func lacksOfRedis6(ctx context.Context, client goredis.UniversalClient, eval []any, names keys) (lacks []string, err error) {
+	for _, tried := range []struct {
+		right string
+		err   error
+	}{
+		{"+eval", client.Do(ctx, eval...).Err()},
+		{"+script|load", client.ScriptLoad(ctx, scripts["rights"].text).Err()},
+		{"~" + names.prefix + ":*", client.SetXX(ctx, names.prefix+":session:", "", 0).Err()},
+	} {
+		switch {
+		case goredis.HasErrorPrefix(tried.err, "NOPERM"), tried.err != nil && unknownCommand.MatchString(tried.err.Error()):
+			lacks = append(lacks, tried.right)
+		case tried.err != nil && !errors.Is(tried.err, goredis.Nil):
+			return nil, tried.err
+		}
+	}
+	return lacks, nil
 }
 
 var (

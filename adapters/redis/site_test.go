@@ -75,12 +75,6 @@ func firstCallNames(t *testing.T, w wiring, old bool) {
 	for _, right := range redistest.Rights {
 		lacking[right[1:]] = append([]string{"-" + right[1:]}, keys...)
 	}
-	if old { // only EnsureScripts needs the one, and no script finds out the other on a cluster
-		delete(lacking, "script|load")
-		if w.cluster {
-			delete(lacking, keys[1])
-		}
-	}
 	open := func(rules []string) goredis.UniversalClient {
 		settings := e.SignIn(t, append(append(node, redistest.Rights...), rules...))
 		client := must(w.server(t).Client(settings))(t)

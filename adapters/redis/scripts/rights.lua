@@ -1,6 +1,7 @@
 -- Finds out what the user of the server may not do. KEYS: layout, a key that no record has. ARGV: prefix of the keys of sessions and
 -- tokens. Returns ok, the value of the layout ("" without one), the name of its key, and the rights that the user lacks. A server without
--- acl_check_cmd (Redis 6) does not tell, so the commands run, on the key that no record has; at the end it is absent again.
+-- acl_check_cmd (Redis 6) does not tell, so the commands run, on the key that no record has; at the end it is absent again. The last
+-- value is untold where no script finds out the last rights.
 local layout, nothing, other = KEYS[1], none(), ARGV[3] .. ':session:'
 local lacks = {}
 local function may(...)
@@ -39,11 +40,14 @@ if #lacks == 0 then
   need('+zrange', 'ZRANGE', nothing, '0', '1')
   need('+zscan', 'ZSCAN', nothing, '0')
   need('+zremrangebyscore', 'ZREMRANGEBYSCORE', nothing, '0', '1')
-  if not redis.acl_check_cmd then redis.pcall('UNLINK', nothing) end
-  need('+evalsha', 'EVALSHA', 'x', '0')
-  need('+eval', 'EVAL', 'x', '0')
-  need('+script|load', 'SCRIPT', 'LOAD', 'x')
-  if #lacks == 0 then need('~' .. ARGV[3] .. ':*', 'SET', other, '', 'XX') end
+  if redis.acl_check_cmd then
+    need('+evalsha', 'EVALSHA', 'x', '0')
+    need('+eval', 'EVAL', 'x', '0')
+    need('+script|load', 'SCRIPT', 'LOAD', 'x')
+    if #lacks == 0 then need('~' .. ARGV[3] .. ':*', 'SET', other, '', 'XX') end
+  else
+    redis.pcall('UNLINK', nothing)
+  end
 end
 local value = #lacks == 0 and redis.call('GET', layout)
-return {'ok', value or '', layout, lacks}
+return {'ok', value or '', layout, lacks, redis.acl_check_cmd and '' or 'untold'}
