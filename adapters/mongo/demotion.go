@@ -9,6 +9,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
 // demotion notices that the server behind an address has stepped down, while the connections
@@ -69,6 +70,11 @@ func (d *demotion) left(ctx context.Context, began time.Time, err error) bool {
 		d.wait = shortestWait
 	}
 	topology := topologyOf(err)
+	if topology != nil { // the driver first asks the server what it is now, at most twice a second
+		within, cancel := context.WithTimeout(ctx, time.Second)
+		_ = d.db.Client().Ping(within, readpref.Nearest())
+		cancel()
+	}
 	for n := 0; topology != nil && n < mostRounds && ctx.Err() == nil; n++ {
 		closed := d.round(ctx, topology)
 		if closed == 0 {

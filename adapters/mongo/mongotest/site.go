@@ -21,12 +21,11 @@ import (
 
 // siteFields sets the fields of the harness about sites that exist.
 func (e *Env) siteFields(h *adaptertest.Harness) {
-	h.Foreign, h.Settings, h.Quoting, h.Refusing = e.foreign, e.settings, e.validated, e.validated
-	h.Declarations.NoSite = map[string]string{"ReadOnly": "a set has one primary for all clauses, so another test lets it step down"}
+	h.Foreign, h.Settings, h.ReadOnly, h.Quoting, h.Refusing = e.foreign, e.settings, e.readOnly, e.validated, e.validated
 	if e.users != nil {
 		h.Reduced = e.reduced
 	} else {
-		h.Declarations.NoSite["Reduced"] = "no server with users was given"
+		h.Declarations.NoSite = map[string]string{"Reduced": "no server with users was given"}
 	}
 }
 
