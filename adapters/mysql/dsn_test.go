@@ -197,3 +197,39 @@ func TestRejectReadOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestReadOnlyServersAreLeft: the numbers of servers that read and refuse writes, one of which
+// only a server of another vendor sends. The trigger refuses on the connections of before.
+func TestReadOnlyServersAreLeft(t *testing.T) {
+	t.Parallel()
+	env := open(t, mysqltest.Settings{})
+	ctx := t.Context()
+	for i, number := range []int{1290, 1792, 1836} {
+		db := opened(t, databaseOf(t, env), "")
+		a := on(t, db)
+		id := fmt.Sprint("before", i)
+		var all []*sql.Conn
+		_, err := a.CreateUser(ctx, adapter.User{ID: id})
+		for range 2 {
+			conn, err2 := db.Conn(ctx)
+			all, err = append(all, conn), errors.Join(err, err2)
+		}
+		must(t, err)
+		for _, conn := range all {
+			_ = conn.Close() // returns it to the pool
+		}
+		var newest int64
+		must(t, env.Admin.QueryRowContext(ctx, "SELECT MAX(id) FROM information_schema.processlist").Scan(&newest))
+		name := fmt.Sprint("refuse", number)
+		statement(t, env.Admin, fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON `user` FOR EACH ROW IF NEW.id LIKE 'after%d%%' AND CONNECTION_ID() <= %d "+
+			"THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'read-only'; END IF", name, i, newest, number))
+		for n := range 4 {
+			if _, err := a.CreateUser(ctx, adapter.User{ID: fmt.Sprint("after", i, "-", n)}); err != nil {
+				t.Errorf("%d: write %d: %v", number, n, err)
+			}
+		}
+		if u, err := a.GetUser(ctx, id); err != nil || u == nil {
+			t.Errorf("%d: a read: %v, %v", number, u, err)
+		}
+	}
+}
