@@ -20,7 +20,7 @@ var absent = map[string]string{
 	"postgres": "Clock NewID Sweep",
 	"mysql":    "Clock NewID Pooled Sweep",
 	"redis":    "Clock NewID Pooled Sweep",
-	"mongo":    "Clock Pooled ReadOnly Sweep",
+	"mongo":    "Clock Pooled Sweep",
 }
 
 // TestHarnessesKeepTheirFunctions compares the functions of the bundled harnesses
