@@ -381,8 +381,17 @@ func TestFinished(t *testing.T) {
 	if done = v.Finished("state6"); done == nil || done.CallbackURL != "" {
 		t.Errorf("got %+v, want no URL", done)
 	}
+	for _, state := range []string{"state7", "state8"} { // one fits, two do not
+		if c, err = v.Finish(state, "ada", "https://app.example/"+strings.Repeat("y", maxFinishedCookie*2/5)); err != nil {
+			t.Fatal(err)
+		}
+		v.keep(c)
+	}
+	if done = v.Finished("state8"); v.Finished("state7") != nil || done == nil || done.CallbackURL == "" {
+		t.Errorf("of two sign-ins with long URLs the newer one must stay whole, and be alone: got %v, %v", v.Finished("state7"), done)
+	}
 	v.keep(v.ForgetFinished()...)
-	if v.Finished("state6") != nil || v.ForgetFinished() != nil {
+	if v.Finished("state8") != nil || v.ForgetFinished() != nil {
 		t.Error("the browser did not forget")
 	}
 }
