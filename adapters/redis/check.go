@@ -109,14 +109,19 @@ func (a *Adapter) checkRights(ctx context.Context) (there string, err error) {
 }
 
 // lacksOfRedis6 names the rights that the user lacks of those that a script can't find out on
-// Redis 6. The commands run; no record has the key.
+// Redis 6. The commands run; no record has the key. A proxy may not know SCRIPT LOAD, which
+// only EnsureScripts needs.
 func lacksOfRedis6(ctx context.Context, client goredis.UniversalClient, eval []any, names keys) (lacks []string, err error) {
+	load := client.ScriptLoad(ctx, scripts["rights"].text).Err()
+	if !goredis.HasErrorPrefix(load, "NOPERM") {
+		load = nil
+	}
 	for _, tried := range []struct {
 		right string
 		err   error
 	}{
 		{"+eval", client.Do(ctx, eval...).Err()},
-		{"+script|load", client.ScriptLoad(ctx, scripts["rights"].text).Err()},
+		{"+script|load", load},
 		{"~" + names.prefix + ":*", client.SetXX(ctx, names.prefix+":session:", "", 0).Err()},
 	} {
 		switch {
