@@ -40,8 +40,11 @@ func (e *Env) readOnly(t testing.TB) (adapter.Adapter, func()) {
 		"ok": 0.0, "errmsg": "not primary", "code": int32(10107), "codeName": "NotWritablePrimary",
 		"errorLabels": bson.A{"RetryableWriteError"}, "topologyVersion": topology,
 	}}
-	client, err := mgo.Connect(options.Client().ApplyURI(e.URL).SetDirect(true).SetDialer(between).
-		SetMaxPoolSize(plenty).SetServerMonitoringMode("poll"))
+	settings := options.Client().ApplyURI(e.URL).SetDialer(between).SetMaxPoolSize(plenty).SetServerMonitoringMode("poll")
+	if me, ok := hello["me"].(string); ok && len(settings.Hosts) > 1 {
+		settings.SetHosts([]string{me}) // the one that answered is the primary
+	}
+	client, err := mgo.Connect(settings.SetDirect(true))
 	if err != nil {
 		t.Fatal(err)
 	}
