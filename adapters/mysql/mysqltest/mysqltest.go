@@ -358,7 +358,11 @@ func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (re
 			if statement == "" {
 				statement, with = "UPDATE "+table+" SET "+column+" = ? WHERE "+condition+" LIMIT 1", append([]any{value}, args...)
 			}
-			if _, err := conn.ExecContext(t.Context(), statement, with...); err != nil {
+			_, err := conn.ExecContext(t.Context(), statement, with...)
+			for deadlock := (*driver.MySQLError)(nil); errors.As(err, &deadlock) && deadlock.Number == 1213; {
+				_, err = conn.ExecContext(t.Context(), statement, with...) // the clean-up of another clause wanted the row
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -41,7 +41,7 @@ func asTheyAre() []adaptertest.Waiver {
 		length    = "the columns have room for 191 or 255 characters, and longer texts are refused"
 	)
 	return slices.Concat(
-		waive(collation, "USER-13", "USER-14", "USER-27", "ACCT-08", "SESS-04", "VTOK-13", "AUTHN-15"),
+		waive(collation, "USER-13", "USER-14", "USER-27", "ACCT-08", "SESS-04", "VTOK-13", "AUTHN-15", "DATA-07"),
 		[]adaptertest.Waiver{
 			{Clause: "ISO-03", Reason: collation, Racy: true}, {Clause: "ISO-05", Reason: collation, Racy: true},
 		},
