@@ -118,6 +118,40 @@ func firstCallNames(t *testing.T, w wiring, old bool) {
 	}
 }
 
+// TestProxyWithoutScriptLoad: before Redis 6 stands a proxy that does not know a command which
+// only EnsureScripts needs.
+func TestProxyWithoutScriptLoad(t *testing.T) {
+	e := standalone.env(t)
+	client := must(standalone.server(t).Client(redistest.Settings{}))(t)
+	t.Cleanup(func() { _ = client.Close() })
+	client.AddHook(asRedis6{})
+	client.AddHook(withoutScript{})
+	a := standalone.adapter(t, client, e.Prefix)
+	must(a.CreateUser(t.Context(), adapter.User{}))(t)
+	if err := a.EnsureScripts(t.Context()); err == nil || !strings.Contains(err.Error(), "script") {
+		t.Errorf("EnsureScripts: got %v, want an error that names the command", err)
+	}
+}
+
+// withoutScript answers SCRIPT as a proxy that does not know it.
+type withoutScript struct{}
+
+func (withoutScript) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (withoutScript) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if cmd.Name() == "script" {
+			cmd.SetErr(said("ERR unknown command 'script'"))
+			return cmd.Err()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (withoutScript) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
 // said is an answer of a server.
 type said string
 
