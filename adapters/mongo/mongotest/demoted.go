@@ -28,7 +28,10 @@ func (e *Env) readOnly(t testing.TB) (adapter.Adapter, func()) {
 	if err := e.admin.Database("admin").RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
 		t.Fatal(err)
 	}
-	topology := hello["topologyVersion"].(bson.D)
+	topology, ok := hello["topologyVersion"].(bson.D)
+	if !ok {
+		t.Fatal("the server does not tell its topologyVersion, which MongoDB has since 4.4")
+	}
 	for i := range topology {
 		if n, ok := topology[i].Value.(int64); ok { // counts its changes
 			topology[i].Value = n + 1
