@@ -358,12 +358,13 @@ func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (re
 			if statement == "" {
 				statement, with = "UPDATE "+table+" SET "+column+" = ? WHERE "+condition+" LIMIT 1", append([]any{value}, args...)
 			}
-			_, err := conn.ExecContext(t.Context(), statement, with...)
-			for deadlock := (*driver.MySQLError)(nil); errors.As(err, &deadlock) && deadlock.Number == 1213; {
-				_, err = conn.ExecContext(t.Context(), statement, with...) // the clean-up of another clause wanted the row
-			}
-			if err != nil {
-				t.Fatal(err)
+			for done := false; !done; {
+				_, err := conn.ExecContext(t.Context(), statement, with...)
+				var refused *driver.MySQLError
+				deadlock := errors.As(err, &refused) && refused.Number == 1213 // the clean-up of another clause wanted the row
+				if done = !deadlock; done && err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 	}
