@@ -139,7 +139,7 @@ const (
 	RaceOverlaps = 500
 	RaceFewest   = 4
 	RaceTime     = 100 * time.Millisecond
-	RaceLimit    = 400 * time.Millisecond
+	RaceLimit    = 300 * time.Millisecond
 	// OverlapsOfPair is the number of overlapping calls for each pair of fields.
 	OverlapsOfPair = 60
 	// Racers is the number of calls that start at once.
@@ -158,7 +158,7 @@ const (
 
 const (
 	// MachineTime limits the search for a difference in a run of one round.
-	MachineTime = 3 * time.Second
+	MachineTime = 2 * time.Second
 	// ShrinkTime limits the search for a shorter sequence.
 	ShrinkTime = 2 * time.Second
 	// FewestSequences is the number of sequences that are tried even on a slow machine.
@@ -178,7 +178,7 @@ const (
 
 // In a run of one round all writes are made in turn for TurnsTime, and at least FewestTurns times.
 const (
-	TurnsTime   = 4 * time.Second
+	TurnsTime   = 2 * time.Second
 	FewestTurns = 4
 )
 
@@ -203,7 +203,7 @@ const (
 )
 
 // GatherTime limits the creation of the sessions of a long call.
-const GatherTime = time.Second
+const GatherTime = 700 * time.Millisecond
 
 // The populations at which VOL-04 measures, in users with one record of each kind.
 const (

@@ -231,8 +231,8 @@ func (k *Records) look(c *Context, a adapter.Adapter) map[string]any {
 		look.Emails = nil
 	}
 	found := map[string]any{}
-	for _, l := range lookups(c, a, look) {
-		if record, err := l.call(c.Ctx); err == nil {
+	for _, l := range lookups(c, look) {
+		if record, err := l.call.Do(c.Ctx, a); err == nil {
 			found[l.Method] = record
 		}
 	}

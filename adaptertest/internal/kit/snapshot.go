@@ -40,7 +40,7 @@ type Lookup struct {
 	Args   []any
 	When   string // after which call, if that is not the last one
 	Record any
-	call   func(ctx context.Context) (any, error) // makes it
+	call   Call // makes it
 }
 
 func (l Lookup) String() string {
@@ -48,11 +48,10 @@ func (l Lookup) String() string {
 }
 
 // lookups returns every lookup that the adapter has, of the keys and of the owners of the found records.
-func lookups(c *Context, a adapter.Adapter, k Keys) (all []Lookup) {
+func lookups(c *Context, k Keys) (all []Lookup) {
 	look := func(arg any, calls ...Call) {
 		for _, m := range c.Working(calls) {
-			call := func(ctx context.Context) (any, error) { return m.Do(ctx, a) }
-			all = append(all, Lookup{Method: m.Method, Args: []any{arg}, call: call})
+			all = append(all, Lookup{Method: m.Method, Args: []any{arg}, call: m})
 		}
 	}
 	for _, id := range k.Users {
@@ -76,8 +75,8 @@ func lookups(c *Context, a adapter.Adapter, k Keys) (all []Lookup) {
 // Snapshot makes every lookup that the adapter has, of the keys and of the owners of the found records.
 func Snapshot(ctx context.Context, c *Context, a adapter.Adapter, k Keys) ([]Lookup, error) {
 	var seen []Lookup
-	for _, l := range lookups(c, a, k) {
-		record, err := l.call(ctx)
+	for _, l := range lookups(c, k) {
+		record, err := l.call.Do(ctx, a)
 		c.Trace.Returned(err)
 		if err != nil {
 			return seen, fmt.Errorf("%s(%s): %w", l.Method, diff.Show(l.Args...), err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (c *Context) Unique(word string) string {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	c.serial++
-	return fmt.Sprintf("%s-ü%x-%s-%s-%d", word, c.Run.Seed, c.Run.Nonce, c.Clause, c.serial)
+	return word + "-ü" + strconv.FormatUint(c.Run.Seed, 16) + "-" + c.Run.Nonce + "-" + c.Clause + "-" + strconv.Itoa(c.serial)
 }
 
 // Next returns a number that is new in the clause.

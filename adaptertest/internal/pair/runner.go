@@ -15,9 +15,9 @@ import (
 type Runner struct {
 	next  chan func()
 	done  chan struct{}
-	round int64
-	ready atomic.Int64
-	begin atomic.Int64
+	asked atomic.Int64 // the last question of the owner
+	heard atomic.Int64 // the last question that the runner has answered
+	begin atomic.Bool
 }
 
 // New starts a runner, which ends with the returned function.
@@ -27,58 +27,50 @@ func New() (p *Runner, stop func()) {
 	return p, func() { close(p.next) }
 }
 
-// patientSpins is the number of times that the runner checks for its next turn
-// before it sleeps. eagerSpins is the number of times that a goroutine checks
-// for an event on another core before it yields its own core.
+// The owner asks up to questions times whether the runner is running, and one that runs on another core answers
+// within answerSpins. Beside other work, or with one core, that may not happen in a while.
 const (
-	patientSpins = 2_000
-	eagerSpins   = 2_000
+	questions   = 20
+	answerSpins = 500
 )
 
 func (p *Runner) run() {
-	for round := int64(1); ; round++ {
-		f, ok := p.await()
-		if !ok {
-			return
+	for f := range p.next {
+		for spins := 1; !p.begin.Load(); spins++ {
+			p.heard.Store(p.asked.Load())
+			if spins%answerSpins == 0 {
+				runtime.Gosched()
+			}
 		}
-		p.ready.Store(round)
-		spinUntil(&p.begin, round)
 		idle(rand.IntN(128))
 		f()
 		p.done <- struct{}{}
 	}
 }
 
-func (p *Runner) await() (f func(), ok bool) {
-	for range patientSpins {
-		select {
-		case f, ok = <-p.next:
-			return f, ok
-		default:
-		}
-	}
-	f, ok = <-p.next
-	return f, ok
-}
-
 // Together runs mine on this goroutine and theirs on the runner's at one
 // moment, and returns when both have returned. Neither may end its goroutine.
 func (p *Runner) Together(mine, theirs func()) {
-	p.round++
+	p.begin.Store(false)
 	p.next <- theirs
-	spinUntil(&p.ready, p.round)
-	p.begin.Store(p.round)
+	for n := 0; n < questions && !p.answers(); n++ {
+		runtime.Gosched()
+	}
+	p.begin.Store(true)
 	idle(rand.IntN(256))
 	mine()
 	<-p.done
 }
 
-func spinUntil(v *atomic.Int64, want int64) {
-	for spins := 1; v.Load() != want; spins++ {
-		if spins%eagerSpins == 0 {
-			runtime.Gosched()
+// answers reports whether the runner runs at this moment.
+func (p *Runner) answers() bool {
+	n := p.asked.Add(1)
+	for range answerSpins {
+		if p.heard.Load() == n {
+			return true
 		}
 	}
+	return false
 }
 
 // idle spends a few nanoseconds for each turn.

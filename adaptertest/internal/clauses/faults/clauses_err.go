@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -353,18 +354,22 @@ func hasTypedCause(err error) bool {
 // each string, so that quoting and cutting don't hide a secret.
 func secretsIn(r *kit.Run) func(text string) string {
 	unique := regexp.MustCompile(regexp.QuoteMeta(r.Nonce) + `-[A-Z]+-\d+-\d+`)
-	secrets := map[string]string{}
-	var others []string
-	for _, s := range r.Secrets() {
-		if tail := unique.FindString(s); tail != "" {
-			secrets[tail] = s
-		} else if s != "" {
-			others = append(others, s)
+	all := r.Secrets()
+	with := sync.OnceValue(func() map[string]string { // hardly an error has such a part, and there may be a million secrets
+		secrets := map[string]string{}
+		for _, s := range all {
+			secrets[unique.FindString(s)] = s
 		}
-	}
+		delete(secrets, "")
+		return secrets
+	})
+	others := kit.Keep(all, func(s string) bool {
+		_, clause, _ := strings.Cut(s, r.Nonce+"-")
+		return s != "" && (clause == "" || clause[0] > 'Z')
+	})
 	return func(text string) string {
 		for _, tail := range unique.FindAllString(text, -1) {
-			if s, ok := secrets[tail]; ok {
+			if s, ok := with()[tail]; ok {
 				return s
 			}
 		}

@@ -634,7 +634,7 @@ func extendWhileHeld(c *kit.Context, create func() adapter.Session, contend func
 // whileHeld calls act while the store's answer to the contender is held back at a
 // step. It reports whether the contender came to that step.
 func whileHeld(c *kit.Context, step int, contend, act func()) (held bool) {
-	const blocked = 300 * time.Millisecond
+	const blocked = 100 * time.Millisecond
 	in, err := kit.Faults(c).Inject(fault.HoldReply, step)
 	if err != nil {
 		faulted.Heal(c)
