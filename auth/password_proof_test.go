@@ -52,7 +52,7 @@ func greater(a, b []time.Duration) float64 {
 // hash takes, so a loaded machine is loaded for all of them. What looks told is
 // measured up to four times.
 func TestPasswordTimeTellsNothing(t *testing.T) {
-	samples := 2000
+	samples := 1000
 	if testing.Short() {
 		samples = 500
 	}

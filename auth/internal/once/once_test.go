@@ -49,7 +49,7 @@ func TestManySites(t *testing.T) {
 	t.Parallel()
 	of := func(i int) *Memory { return Of([]string{"many"}, "https://"+strconv.Itoa(i)+".example", nil) }
 	var all sync.WaitGroup
-	for i := range 3 * maxPages {
+	for i := range 2 * maxPages {
 		all.Go(func() {
 			m := of(i)
 			good := 0
@@ -64,7 +64,7 @@ func TestManySites(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for i := range 3 * maxPages {
+	for i := range 2 * maxPages {
 		if of(i).Spend("k", "value", start, start) {
 			t.Fatalf("site %d: the value is good again", i)
 		}
@@ -80,7 +80,7 @@ func TestFlood(t *testing.T) {
 	m.Spend("a", "victim's", start, start)
 	m.Spend("b", "victim's", start, start)
 	at := start
-	for i := range 2 * maxSpent {
+	for i := range maxSpent + maxSpent/10 {
 		at = start.Add(time.Duration(1+i/100) * time.Second / 10)
 		if !m.Spend("a", strconv.Itoa(i), at, at) {
 			t.Fatalf("value %d was refused", i)
