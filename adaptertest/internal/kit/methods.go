@@ -181,18 +181,9 @@ func hasCapability[T any](a adapter.Adapter) bool {
 	return ok
 }
 
-var methodsByName = map[string]Method{}
-
-func init() {
-	for _, m := range methods {
-		methodsByName[m.Name] = m
-	}
-}
-
 // MethodNamed returns the method of the contract with the name.
 func MethodNamed(name string) (Method, bool) {
-	m, ok := methodsByName[name]
-	return m, ok
+	return Find(methods, func(m Method) bool { return m.Name == name })
 }
 
 // MethodsThat returns the names of the methods that keep accepts.

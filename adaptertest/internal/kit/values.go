@@ -42,10 +42,7 @@ func MalformedIDs(known string) []string {
 // Unique returns a string that no other call in any run returns. It holds the
 // word, the seed of the run and letters outside ASCII.
 func (c *Context) Unique(word string) string {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	c.serial++
-	return word + "-ü" + strconv.FormatUint(c.Run.Seed, 16) + "-" + c.Run.Nonce + "-" + c.Clause + "-" + strconv.Itoa(c.serial)
+	return word + "-ü" + strconv.FormatUint(c.Run.Seed, 16) + "-" + c.Run.Nonce + "-" + c.Clause + "-" + strconv.FormatInt(Next(c), 10)
 }
 
 // Next returns a number that is new in the clause.

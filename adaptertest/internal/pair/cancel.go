@@ -30,17 +30,20 @@ func (k *Canceller) Call(ctx context.Context, do func(ctx context.Context)) {
 		do(ctx)
 		k.Usual += (time.Since(start) - k.Usual) / 8
 	}, func() {
-		WaitUntil(start.Add(after))
+		WaitSince(start, after)
 		cancel()
 	})
 }
 
-// WaitUntil waits until the moment, and sleeps only if it is more than a millisecond away.
-func WaitUntil(moment time.Time) {
-	if after := time.Until(moment); after > time.Millisecond {
-		time.Sleep(after)
+// WaitSince waits until the time has passed since start, and sleeps only if it ends in more than a millisecond.
+func WaitSince(start time.Time, after time.Duration) {
+	if after == 0 {
+		return // reading the clock would make the start of two calls differ
 	}
-	for time.Now().Before(moment) {
+	if left := after - time.Since(start); left > time.Millisecond {
+		time.Sleep(left)
+	}
+	for time.Since(start) < after {
 		idle(1)
 	}
 }

@@ -482,14 +482,10 @@ func pairsOfWrites(c *kit.Context, handles []adapter.Adapter) {
 	}
 	for round := 0; ; round++ {
 		elapsed := time.Since(start)
-		enough := round >= most/5 && (overlaps >= c.Rounds(most) || elapsed > c.Span(kit.RaceLimit)/c.Haste)
-		if enough && (slices.Min(met) >= least || elapsed > 10*kit.RaceLimit) {
+		if enough := overlaps >= c.Rounds(most) || elapsed > c.Span(kit.RaceLimit)/c.Haste; enough && round >= most/5 && (slices.Min(met) >= least || elapsed > 10*kit.RaceLimit) {
 			return
 		}
 		i := (round / 2) % len(met)
-		if enough {
-			i = slices.Index(met, slices.Min(met)) // the method whose calls meet least often
-		}
 		h := race.TwoTogether(c, p, handles, []kit.Call{writes(k[0], round)[i], writes(k[1], round)[i]})
 		if race.Overlap(h) {
 			met[i]++

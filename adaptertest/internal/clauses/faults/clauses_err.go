@@ -354,16 +354,14 @@ func hasTypedCause(err error) bool {
 // each string, so that quoting and cutting don't hide a secret.
 func secretsIn(r *kit.Run) func(text string) string {
 	unique := regexp.MustCompile(regexp.QuoteMeta(r.Nonce) + `-[A-Z]+-\d+-\d+`)
-	all := r.Secrets()
 	with := sync.OnceValue(func() map[string]string { // hardly an error has such a part, and there may be a million secrets
 		secrets := map[string]string{}
-		for _, s := range all {
+		for _, s := range r.Secrets() {
 			secrets[unique.FindString(s)] = s
 		}
-		delete(secrets, "")
 		return secrets
 	})
-	others := kit.Keep(all, func(s string) bool {
+	others := kit.Keep(r.Secrets(), func(s string) bool {
 		_, clause, _ := strings.Cut(s, r.Nonce+"-")
 		return s != "" && (clause == "" || clause[0] > 'Z')
 	})
