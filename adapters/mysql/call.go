@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -38,8 +39,14 @@ func (o on) statement(query string, args []any) (string, error) {
 // zone, in which an hour may be missing. For others the server writes it anyway, in less time.
 var castToText = regexp.MustCompile(`CAST\((\w\.\w+) AS CHAR\)`)
 
+// locksOfTiDB has the locks that TiDB knows. It refuses shared ones, and locks nothing where it should skip what is locked.
+var locksOfTiDB = strings.NewReplacer(" LOCK IN SHARE MODE", " FOR UPDATE", " SKIP LOCKED", "")
+
 // filled returns the statement with its names and values.
 func (o on) filled(query string, args []any) (string, error) {
+	if o.a.tidb.Load() {
+		query = locksOfTiDB.Replace(query)
+	}
 	switch {
 	case o.shape != nil:
 		query, err := o.shape.fill(o.a.names, query)
@@ -228,7 +235,8 @@ func (a *Adapter) call(ctx context.Context, op string, f func() error) error {
 		if err == nil {
 			return nil
 		}
-		again := isNumber(err, deadlock, lockWaitTimeout, checkedRead) || errors.Is(err, errLeft)
+		again := isNumber(err, deadlock, lockWaitTimeout, checkedRead) || errors.Is(err, errLeft) ||
+			a.tidb.Load() && (isNumber(err, unknownError, writeConflict) || vanished(err))
 		if callers := (callersError{}); errors.As(err, &callers) {
 			return failed(ctx, op, callers.error)
 		}

@@ -31,6 +31,8 @@ const (
 	optionPrevents     = 1290 // --read-only
 	noSavepoint        = 1305
 	tableAccessDenied  = 1142
+	unknownError       = 1105 // of TiDB, that its tries to get a lock have ended
+	writeConflict      = 9007 // of TiDB
 	noReferencedRow    = 1452
 	readOnlyTx         = 1792
 	readOnlyMode       = 1836
@@ -118,6 +120,12 @@ func isNumber(err error, numbers ...uint16) bool {
 	}
 	var server *mysql.MySQLError
 	return errors.As(err, &server) && slices.Contains(numbers, server.Number)
+}
+
+// vanished reports whether a record had a key and is gone since. Other servers than TiDB lock it before they refuse another one.
+func vanished(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.Number == duplicateEntry && r.key == ""
 }
 
 // isServers reports whether err is an error of the server.

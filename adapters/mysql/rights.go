@@ -10,14 +10,15 @@ import (
 // lacking returns the statements that grant what the account of the connection lacks on
 // tables, which are there.
 func (o on) lacking(ctx context.Context, tables []table) (grants []string, err error) {
-	var names, sets []string
+	var names, columns, sets []string // TiDB lets everybody select what is no column
 	for _, t := range tables {
 		names = append(names, "`"+t.name+"`")
-		sets = append(sets, names[len(names)-1]+"."+t.columns[0].name+" = NULL")
+		columns = append(columns, "`"+t.name+"`."+t.columns[0].name)
+		sets = append(sets, columns[len(columns)-1]+" = NULL")
 	}
 	all := strings.Join(names, ", ")
 	probes := []string{
-		"SELECT 1 FROM " + all + " WHERE FALSE",
+		"SELECT " + strings.Join(columns, ", ") + " FROM " + all + " WHERE FALSE",
 		"UPDATE " + all + " SET " + strings.Join(sets, ", ") + " WHERE FALSE",
 		"DELETE " + all + " FROM " + all + " WHERE FALSE",
 	}
@@ -60,7 +61,7 @@ func (t *table) probe(right string) string {
 	name, column := "`"+t.name+"`", t.columns[0].name
 	switch right {
 	case "SELECT":
-		return "SELECT 1 FROM " + name + " WHERE FALSE"
+		return "SELECT " + column + " FROM " + name + " WHERE FALSE"
 	case "INSERT":
 		return "INSERT INTO " + name + " (" + column + ") VALUES (NULL)"
 	case "UPDATE":

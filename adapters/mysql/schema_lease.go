@@ -31,9 +31,9 @@ func newLease(length time.Duration) *lease {
 // addLease adds the columns of the lease, and createLeased makes the version table with them.
 // They are not in the files that Schema returns: who runs those needs no lease.
 const (
-	addLease     = "ALTER TABLE `" + versionTable + "` ADD COLUMN migrating VARCHAR(255), ADD COLUMN until DATETIME(3)" + online
+	addLease     = "ALTER TABLE `" + versionTable + "` ADD COLUMN migrating VARCHAR(255), ADD COLUMN `until` DATETIME(3)" + online
 	createLeased = "CREATE TABLE IF NOT EXISTS `" + versionTable +
-		"` (single TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL, migrating VARCHAR(255), until DATETIME(3)) ENGINE=InnoDB"
+		"` (single TINYINT NOT NULL PRIMARY KEY, version INT NOT NULL, migrating VARCHAR(255), `until` DATETIME(3)) ENGINE=InnoDB"
 )
 
 // makeVersionTable makes the version table, its row, and the columns of the lease.
@@ -45,7 +45,7 @@ func makeVersionTable(ctx context.Context, o on) error {
 	if err != nil {
 		return notOurs(o, err)
 	}
-	_, err = one(ctx, o, "SELECT COUNT(migrating) + COUNT(until) FROM `"+versionTable+"`", readNumber)
+	_, err = one(ctx, o, "SELECT COUNT(migrating) + COUNT(`until`) FROM `"+versionTable+"`", readNumber)
 	switch {
 	case !isNumber(err, noSuchColumn):
 		return err
@@ -66,8 +66,8 @@ func notOurs(o on, err error) error {
 
 // take takes or renews the lease. It reports whether this process may change the tables now.
 func (l *lease) take(ctx context.Context, o on) (bool, error) {
-	err := o.lasting(ctx, "UPDATE `"+versionTable+"` SET until = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, migrating = ? WHERE single = 1 "+
-		"AND (migrating IS NULL OR migrating = ?? OR until IS NULL OR until < UTC_TIMESTAMP(3))", l.length.Microseconds(), l.name)
+	err := o.lasting(ctx, "UPDATE `"+versionTable+"` SET `until` = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND, migrating = ? WHERE single = 1 "+
+		"AND (migrating IS NULL OR migrating = ?? OR `until` IS NULL OR `until` < UTC_TIMESTAMP(3))", l.length.Microseconds(), l.name)
 	if isNumber(err, deadlock, lockWaitTimeout, checkedRead) { // another process takes it now
 		return false, nil
 	}
@@ -93,7 +93,7 @@ func (l *lease) await(ctx context.Context, o on) error {
 
 // giveBack ends the lease. If that fails, the lease ends by itself.
 func (l *lease) giveBack(ctx context.Context, o on) {
-	const query = "UPDATE `" + versionTable + "` SET migrating = NULL, until = NULL WHERE single = 1 AND migrating = ?"
+	const query = "UPDATE `" + versionTable + "` SET migrating = NULL, `until` = NULL WHERE single = 1 AND migrating = ?"
 	_ = o.lasting(ctx, query, l.name)
 }
 

@@ -40,6 +40,7 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 	a.packet.Store(packet)
 	_, parsed := instant.(time.Time)
 	a.texts.Store(!parsed)
+	a.tidb.Store(strings.Contains(*version, "TiDB"))
 	s := &server{database: *database, collation: collations[1], foldsCase: folds != 0}
 	if strings.Contains(*version, "MariaDB") {
 		s.collation = collations[0]

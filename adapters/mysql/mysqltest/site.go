@@ -32,7 +32,11 @@ var DrizzleTables string
 
 // siteFields sets the fields of the harness about sites that exist.
 func (e *Env) siteFields(h *adaptertest.Harness) {
-	h.Foreign, h.Settings, h.ReadOnly, h.Reduced = e.foreign, e.settings, e.readOnly, e.reduced
+	h.Foreign, h.Settings, h.Reduced = e.foreign, e.settings, e.reduced
+	if e.tidb() { // which has neither triggers nor a session that only reads
+		return
+	}
+	h.ReadOnly = e.readOnly
 	h.Quoting = func(t testing.TB) (adapter.Adapter, func()) {
 		return e.triggered(t, "SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, MESSAGE_TEXT = r, CONSTRAINT_NAME = c, "+
 			"TABLE_NAME = c, COLUMN_NAME = c")
@@ -41,6 +45,9 @@ func (e *Env) siteFields(h *adaptertest.Harness) {
 		return e.triggered(t, "INSERT INTO of_site VALUES (1)")
 	}
 }
+
+// tidb reports whether the server is TiDB.
+func (e *Env) tidb() bool { return strings.Contains(e.Version, "TiDB") }
 
 // run runs the statements of a script, which end with a semicolon at the end of a line.
 func (e *Env) run(t testing.TB, script string) {
@@ -166,6 +173,11 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 			c.Params = maps.Clone(params)
 			if wait, ok := e.Params["wsrep_sync_wait"]; ok { // a cluster needs it
 				c.Params["wsrep_sync_wait"] = wait
+			}
+			if e.tidb() { // there the one is read-only, and the other is no level
+				delete(c.Params, "lc_time_names")
+				delete(c.Params, "tx_isolation")
+				return
 			}
 			if isolation := params["tx_isolation"]; isolation != "" && !strings.Contains(e.Version, "MariaDB") {
 				delete(c.Params, "tx_isolation")
