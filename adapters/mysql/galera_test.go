@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // node is a connector to a server that says that it is a node of a Galera cluster. It keeps the statements that return
@@ -21,6 +23,7 @@ type node struct {
 	driver.Connector
 	alone bool   // it says that it is in no cluster
 	zone  string // the time zone that the server says it has
+	tidb  bool   // it says that it is TiDB, and refuses the locks that TiDB has not
 	mu    sync.Mutex
 	execs []sent
 }
@@ -56,6 +59,12 @@ func (l *link) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if !l.of.alone && strings.HasPrefix(query, "SHOW SESSION VARIABLES") {
 		query = "SELECT 'wsrep_on', 'ON' UNION SELECT 'wsrep_sync_wait', '1'"
 	}
+	if l.of.tidb {
+		if strings.Contains(query, "SHARE MODE") || strings.Contains(query, "SKIP LOCKED") {
+			return nil, &mysqldriver.MySQLError{Number: 1235, Message: query}
+		}
+		query = strings.ReplaceAll(query, "VERSION()", "CONCAT(VERSION(), '-TiDB')")
+	}
 	if l.of.zone != "" {
 		query = strings.ReplaceAll(query, "@@GLOBAL.time_zone", "'"+l.of.zone+"'")
 	}
@@ -63,6 +72,9 @@ func (l *link) QueryContext(ctx context.Context, query string, args []driver.Nam
 }
 
 func (l *link) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if l.of.tidb && strings.Contains(query, "SKIP LOCKED") {
+		return nil, &mysqldriver.MySQLError{Number: 1235, Message: query}
+	}
 	began := time.Now()
 	result, err := l.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 	l.of.mu.Lock()
@@ -113,6 +125,31 @@ func TestTotalOrder(t *testing.T) {
 		if text := strings.Join(n.changes(), "\n"); strings.Contains(text, "ALTER") {
 			t.Errorf("%s: EnsureSchema has altered a table: %s", prepare, text)
 		}
+	}
+}
+
+// TestLocksOfTiDB: before TiDB every call that locks records takes the locks that TiDB has.
+func TestLocksOfTiDB(t *testing.T) {
+	t.Parallel()
+	n, db := nodeOf(t, open(t, mysqltest.Settings{}))
+	n.alone, n.tidb = true, true
+	a, ctx := on(t, db), t.Context()
+	user, err := a.CreateUser(ctx, adapter.User{Email: "tidb@example.com"})
+	must(t, err)
+	account := adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: "1", Type: "oidc"}
+	_, err = a.LinkAccount(ctx, account)
+	must(t, err)
+	if _, err = a.LinkAccount(ctx, account); !errors.Is(err, adapter.ErrConflict) {
+		t.Errorf("a pair that is linked: got %v, want a conflict", err)
+	}
+	_, err = a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: user.ID, ProviderAccountID: "1"})
+	must(t, err)
+	_, err = a.DeleteAuthenticator(ctx, user.ID, "c", true)
+	must(t, err)
+	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: user.ID, Expires: time.Now().Add(-time.Hour)})
+	must(t, err)
+	if swept, err := a.DeleteExpired(ctx, time.Now()); err != nil || swept.Sessions != 1 {
+		t.Errorf("clean-up removed %d sessions, error %v; want 1", swept.Sessions, err)
 	}
 }
 
