@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
 // node is a connector to a server that says that it is a node of a Galera cluster. It keeps the statements that return
@@ -23,7 +21,7 @@ type node struct {
 	driver.Connector
 	alone bool   // it says that it is in no cluster
 	zone  string // the time zone that the server says it has
-	tidb  bool   // it says that it is TiDB, and refuses the locks that TiDB has not
+	tidb  *tidb  // set if the server refuses what TiDB does
 	mu    sync.Mutex
 	execs []sent
 }
@@ -59,11 +57,11 @@ func (l *link) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if !l.of.alone && strings.HasPrefix(query, "SHOW SESSION VARIABLES") {
 		query = "SELECT 'wsrep_on', 'ON' UNION SELECT 'wsrep_sync_wait', '1'"
 	}
-	if l.of.tidb {
-		if strings.Contains(query, "SHARE MODE") || strings.Contains(query, "SKIP LOCKED") {
-			return nil, &mysqldriver.MySQLError{Number: 1235, Message: query}
+	if l.of.tidb != nil {
+		if err := l.of.tidb.refuses(query); err != nil {
+			return nil, err
 		}
-		query = strings.ReplaceAll(query, "VERSION()", "CONCAT(VERSION(), '-TiDB')")
+		query = strings.ReplaceAll(query, "VERSION()", "CONCAT(VERSION(), '"+l.of.tidb.says+"')")
 	}
 	if l.of.zone != "" {
 		query = strings.ReplaceAll(query, "@@GLOBAL.time_zone", "'"+l.of.zone+"'")
@@ -72,8 +70,10 @@ func (l *link) QueryContext(ctx context.Context, query string, args []driver.Nam
 }
 
 func (l *link) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if l.of.tidb && strings.Contains(query, "SKIP LOCKED") {
-		return nil, &mysqldriver.MySQLError{Number: 1235, Message: query}
+	if l.of.tidb != nil {
+		if err := l.of.tidb.refuses(query); err != nil {
+			return nil, err
+		}
 	}
 	began := time.Now()
 	result, err := l.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
@@ -125,31 +125,6 @@ func TestTotalOrder(t *testing.T) {
 		if text := strings.Join(n.changes(), "\n"); strings.Contains(text, "ALTER") {
 			t.Errorf("%s: EnsureSchema has altered a table: %s", prepare, text)
 		}
-	}
-}
-
-// TestLocksOfTiDB: before TiDB every call that locks records takes the locks that TiDB has.
-func TestLocksOfTiDB(t *testing.T) {
-	t.Parallel()
-	n, db := nodeOf(t, open(t, mysqltest.Settings{}))
-	n.alone, n.tidb = true, true
-	a, ctx := on(t, db), t.Context()
-	user, err := a.CreateUser(ctx, adapter.User{Email: "tidb@example.com"})
-	must(t, err)
-	account := adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: "1", Type: "oidc"}
-	_, err = a.LinkAccount(ctx, account)
-	must(t, err)
-	if _, err = a.LinkAccount(ctx, account); !errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("a pair that is linked: got %v, want a conflict", err)
-	}
-	_, err = a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: user.ID, ProviderAccountID: "1"})
-	must(t, err)
-	_, err = a.DeleteAuthenticator(ctx, user.ID, "c", true)
-	must(t, err)
-	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: user.ID, Expires: time.Now().Add(-time.Hour)})
-	must(t, err)
-	if swept, err := a.DeleteExpired(ctx, time.Now()); err != nil || swept.Sessions != 1 {
-		t.Errorf("clean-up removed %d sessions, error %v; want 1", swept.Sessions, err)
 	}
 }
 

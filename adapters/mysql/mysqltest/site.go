@@ -174,7 +174,7 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 			if wait, ok := e.Params["wsrep_sync_wait"]; ok { // a cluster needs it
 				c.Params["wsrep_sync_wait"] = wait
 			}
-			if e.tidb() { // there the one is read-only, and the other is no level
+			if e.tidb() { // lc_time_names is read-only there, and SERIALIZABLE is no level of isolation
 				delete(c.Params, "lc_time_names")
 				delete(c.Params, "tx_isolation")
 				return
