@@ -354,7 +354,7 @@ func hasTypedCause(err error) bool {
 // each string, so that quoting and cutting don't hide a secret.
 func secretsIn(r *kit.Run) func(text string) string {
 	unique := regexp.MustCompile(regexp.QuoteMeta(r.Nonce) + `-[A-Z]+-\d+-\d+`)
-	with := sync.OnceValue(func() map[string]string { // hardly an error has such a part, and there may be a million secrets
+	marked := sync.OnceValue(func() map[string]string { // made late: there may be a million, and few errors have such a part
 		secrets := map[string]string{}
 		for _, s := range r.Secrets() {
 			secrets[unique.FindString(s)] = s
@@ -367,7 +367,7 @@ func secretsIn(r *kit.Run) func(text string) string {
 	})
 	return func(text string) string {
 		for _, tail := range unique.FindAllString(text, -1) {
-			if s, ok := with()[tail]; ok {
+			if s, ok := marked()[tail]; ok {
 				return s
 			}
 		}
