@@ -79,7 +79,7 @@ func scanUserAnd(rows rows, u *adapter.User, more ...any) error {
 
 func scanAccount(rows rows, a *adapter.Account) error {
 	var details *string
-	err := rows.Scan(&a.Provider, &a.ProviderAccountID, &a.UserID, &a.Type,
+	err := rows.Scan(&a.UserID, &a.Provider, &a.ProviderAccountID, &a.Type,
 		&a.AccessToken, &a.RefreshToken, &a.IDToken, &a.Scope, &a.TokenType,
 		&a.SessionState, &a.ExpiresAt, &details)
 	if details != nil {
@@ -89,7 +89,7 @@ func scanAccount(rows rows, a *adapter.Account) error {
 }
 
 func scanSession(rows rows, s *adapter.Session) error {
-	err := rows.Scan(&s.SessionToken, &s.UserID, &s.Expires)
+	err := rows.Scan(&s.UserID, &s.SessionToken, &s.Expires)
 	inUTC(&s.Expires)
 	return err
 }
@@ -101,7 +101,7 @@ func scanVerificationToken(rows rows, v *adapter.VerificationToken) error {
 }
 
 func scanAuthenticator(rows rows, c *adapter.Authenticator) error {
-	err := rows.Scan(&c.CredentialID, &c.UserID, &c.ProviderAccountID, &c.CredentialPublicKey,
+	err := rows.Scan(&c.UserID, &c.CredentialID, &c.ProviderAccountID, &c.CredentialPublicKey,
 		&c.Counter, &c.CredentialBackedUp, &c.CredentialDeviceType, &c.Transports,
 		&c.Name, &c.Created, &c.LastUsed)
 	inUTC(c.Created)

@@ -74,7 +74,7 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T)
 		if of.quick != of.sure {
 			var hidden bool
 			rows, err := db.query(ctx, of.quick, id)
-			found, err = collect(telling{rows, &hidden}, err, scan)
+			found, err = collect(telling{rows, userID, &hidden}, err, scan)
 			if len(found) > 0 && !hidden || err != nil && !isUnread(ctx, err) {
 				return err
 			}
@@ -92,10 +92,14 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T)
 // telling are the rows of the quick form of a list: see listing.
 type telling struct {
 	rows
-	hidden *bool // whether others may be hidden
+	owner  string // the first value of each record
+	hidden *bool  // whether others may be hidden
 }
 
-func (r telling) Scan(dest ...any) error { return r.rows.Scan(append(dest, r.hidden)...) }
+func (r telling) Scan(dest ...any) error {
+	*dest[0].(*string), dest[0] = r.owner, r.hidden
+	return r.rows.Scan(dest...)
+}
 
 // create runs a statement that stores a record of the owner, whose ID is the
 // last argument. The values are those of the columns. It distinguishes a key that is already used from an absent

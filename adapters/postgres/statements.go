@@ -82,15 +82,15 @@ type statements struct {
 const (
 	userColumns = `u.id::text, u.name::text, u.email::text, {u."emailVerified"}, u.image::text`
 
-	accountColumns = `a.provider::text, a."providerAccountId"::text, a."userId"::text, a.type::text,
+	accountColumns = `a."userId"::text, a.provider::text, a."providerAccountId"::text, a.type::text,
 		a.access_token::text, a.refresh_token::text, a.id_token::text, a.scope::text, a.token_type::text,
 		a.session_state::text, a.expires_at::bigint, a.authorization_details::text`
 
-	sessionColumns = `s."sessionToken"::text, s."userId"::text, {s.expires}`
+	sessionColumns = `s."userId"::text, s."sessionToken"::text, {s.expires}`
 
 	tokenColumns = `v.identifier::text, v.token::text, {v.expires}`
 
-	authenticatorColumns = `c."credentialID"::text, c."userId"::text, c."providerAccountId"::text,
+	authenticatorColumns = `c."userId"::text, c."credentialID"::text, c."providerAccountId"::text,
 		c."credentialPublicKey"::text, c.counter::bigint, c."credentialBackedUp", c."credentialDeviceType"::text, c.transports::text,
 		c.name::text, {c.created}, {c."lastUsed"}`
 
@@ -133,17 +133,17 @@ type find struct{ quick, sure string }
 
 func (s *shape) finding(sql string) find { return find{s.fill(sql, s.instant), s.reading(sql)} }
 
-// listing returns a find for records with an alias. A list from which one may be missing is
-// wrong, so each row of the quick form ends with a column that says whether others may be
-// hidden. Where statements are not prepared, the server reads a column faster than a condition
-// or a limit.
-func (s *shape) listing(alias, sql string) find {
-	all := s.fill(sql+mostRows(sql, "NULL"), s.sentInstant)
+// listing returns a find for the records of a user. A list from which one may be missing is
+// wrong, so the quick form says whether others may be hidden, in the place of the owner, whom
+// the caller knows: where statements are not prepared, each column more takes time, and a
+// condition or a limit takes more.
+func (s *shape) listing(alias, columns, from string) find {
+	all := s.fill("SELECT "+columns+from+mostRows(from, "NULL"), s.sentInstant)
 	if !s.styled {
 		return find{all, all}
 	}
-	asking := strings.Replace(sql, " FROM ", ", pg_catalog.row_security_active("+alias+".tableoid) FROM ", 1)
-	return find{s.fill(asking, s.instant), all}
+	asking := strings.Replace(columns, alias+`."userId"::text`, "row_security_active("+alias+".tableoid)", 1)
+	return find{s.fill("SELECT "+asking+from, s.instant), all}
 }
 
 // sweeping is reading for a statement that sends no instant but texts of to_json, which
@@ -235,7 +235,7 @@ func statementsFor(shape *shape) *statements {
 
 		getAccount: lookup(`SELECT {account} FROM {accounts} AS a WHERE a.provider = $1::text AND a."providerAccountId" = $2::text`),
 
-		listAccountsByUserID: list("a", `SELECT {account} FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId" WHERE a."userId" = $1::{id}`),
+		listAccountsByUserID: list("a", accountColumns, ` FROM {accounts} AS a JOIN {users} AS u ON u.id = a."userId" WHERE a."userId" = $1::{id}`),
 
 		updateAccount: write(`UPDATE {accounts} AS a SET {set} WHERE a.provider = $1::text AND a."providerAccountId" = $2::text RETURNING {account}`),
 
@@ -251,7 +251,7 @@ func statementsFor(shape *shape) *statements {
 		getSessionAndUser: lookup(`SELECT {user}, {s.expires} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId"
 			WHERE s."sessionToken" = $1::text`),
 
-		listSessionsByUserID: list("s", `SELECT {session} FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId" WHERE s."userId" = $1::{id}`),
+		listSessionsByUserID: list("s", sessionColumns, ` FROM {sessions} AS s JOIN {users} AS u ON u.id = s."userId" WHERE s."userId" = $1::{id}`),
 
 		updateSession: write(`UPDATE {sessions} AS s SET {set} WHERE s."sessionToken" = $1::text RETURNING {session}`),
 
@@ -279,7 +279,7 @@ func statementsFor(shape *shape) *statements {
 
 		getAuthenticatorAt: read(`SELECT c."credentialID" FROM {authenticators} AS c WHERE c."credentialID" = $1::text AND c.counter = $2::bigint`),
 
-		listAuthenticatorsByUserID: list("c", `SELECT {authenticator} FROM {authenticators} AS c WHERE c."userId" = $1::{id}`),
+		listAuthenticatorsByUserID: list("c", authenticatorColumns, ` FROM {authenticators} AS c WHERE c."userId" = $1::{id}`),
 
 		updateAuthenticatorCounter: write(`UPDATE {authenticators} AS c SET {set c.counter} = $2::bigint{touch c} WHERE c."credentialID" = $1::text RETURNING {authenticator}`),
 
