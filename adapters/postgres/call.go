@@ -161,7 +161,7 @@ func (a *Adapter) acquire(ctx context.Context, pool acquirer) (conn *pgxpool.Con
 	const most = 1000 // broken connections in a pool
 	for range most {
 		conn, err = pool.Acquire(ctx)
-		if err != nil || time.Now().UnixNano()-a.broken.Load() > time.Second.Nanoseconds() {
+		if err != nil || !a.brokeLately() {
 			return conn, err
 		}
 		//nolint:staticcheck // Ping is a round trip; this check is only for connections that the server has closed
@@ -171,6 +171,12 @@ func (a *Adapter) acquire(ctx context.Context, pool acquirer) (conn *pgxpool.Con
 		conn.Release() // conn is closed, and leaves the pool
 	}
 	return nil, errors.New("all connections that the pool returned were broken")
+}
+
+// brokeLately reports whether a connection has broken in the last second.
+func (a *Adapter) brokeLately() bool {
+	at := a.broken.Load()
+	return at != 0 && time.Now().UnixNano()-at <= time.Second.Nanoseconds()
 }
 
 // pause waits for a random time: up to 2 ms after the first try, and never longer

@@ -31,6 +31,7 @@ type storage struct {
 	typ       string // in the default layout
 	naive     bool   // a timestamp without time zone, in UTC
 	text      bool   // not varchar, for instance
+	json      bool
 	precision time.Duration
 	bits      int // of an integer
 	length    int // the most characters of a text; 0 means any number
@@ -117,7 +118,7 @@ func (s *shape) fill(sql string, instant func(column string) string) string {
 		case of.text:
 			compared = strings.TrimSuffix(compared, "::text")
 		}
-		if cast == "::text" && of.text || cast == "::bigint" && of.bits == 64 { // a cast takes time where a statement is not prepared
+		if cast == "::text" && (of.text || of.json) || cast == "::bigint" && of.bits == 64 { // a cast takes time where a statement is not prepared
 			cast = ""
 		}
 		return alias + of.name + cast + compared
@@ -338,7 +339,7 @@ func (s *schema) shapeOf(n names, all []found, c comparison) *shape {
 
 // found notes what the column has room for.
 func (st *storage) found(has foundColumn) {
-	st.required, st.text = has.NotNull, has.Type == "text"
+	st.required, st.text, st.json = has.NotNull, has.Type == "text", strings.HasPrefix(has.Type, "json")
 	switch has.Type {
 	case "smallint":
 		st.bits = 16
