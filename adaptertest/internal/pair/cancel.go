@@ -10,7 +10,7 @@ import (
 // Canceller cancels calls at a random moment while they run.
 type Canceller struct {
 	*Runner
-	Usual time.Duration // the time that a call usually takes
+	usual time.Duration // the time that a call takes which is not cancelled
 }
 
 // NewCanceller starts the goroutine of a canceller. stop ends it.
@@ -20,31 +20,51 @@ func NewCanceller() (k *Canceller, stop func()) {
 }
 
 // Call runs do with a context that is cancelled at a random moment while do may
-// be running.
+// be running. The first call only tells how long one takes.
 func (k *Canceller) Call(ctx context.Context, do func(ctx context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	after := time.Duration(rand.Int64N(int64(k.Usual)*3/2 + 1))
-	start := time.Now()
-	k.Together(func() {
+	mine := func() {
+		start := time.Now()
 		do(ctx)
-		k.Usual += (time.Since(start) - k.Usual) / 8
-	}, func() {
-		WaitSince(start, after)
+		if ctx.Err() == nil {
+			k.learn(time.Since(start))
+		}
+	}
+	if k.usual == 0 {
+		mine()
+		return
+	}
+	after := rand.N(k.usual*3/2 + 1)
+	k.Together(mine, func() {
+		Wait(after)
 		cancel()
 	})
 }
 
-// WaitSince waits until the time has passed since start, and sleeps only if it ends in more than a millisecond.
-func WaitSince(start time.Time, after time.Duration) {
-	if after == 0 {
-		return // reading the clock would make the start of two calls differ
+// learn notes how long a call took. One that took long, because of other work, is soon forgotten.
+func (k *Canceller) learn(took time.Duration) {
+	switch {
+	case k.usual == 0:
+		k.usual = took
+	case took < k.usual:
+		k.usual = (k.usual + took) / 2
+	default:
+		k.usual += (took - k.usual) / 8
 	}
-	if left := after - time.Since(start); left > time.Millisecond {
-		time.Sleep(left)
-	}
-	for time.Since(start) < after {
-		idle(1)
+	k.usual = max(1, k.usual)
+}
+
+// Wait waits for a time that begins now, and sleeps only if it is longer than a millisecond.
+func Wait(d time.Duration) {
+	switch {
+	case d == 0: // reading the clock would make the start of two calls differ
+	case d > time.Millisecond:
+		time.Sleep(d)
+	default:
+		for start := time.Now(); time.Since(start) < d; {
+			idle(1)
+		}
 	}
 }
 

@@ -151,7 +151,7 @@ func TwoTogether(c *kit.Context, p *pair.Runner, handles []adapter.Adapter, call
 	p.Together(
 		func() { history[0] = perform(c.Ctx, c, calls[0], handles[0], 0, 1, start) },
 		func() {
-			pair.WaitSince(start, later)
+			pair.Wait(later)
 			history[1] = perform(c.Ctx, c, calls[1], handles[second], 1, second+1, start)
 		})
 	c.Usual += (history[0].To - history[0].From - c.Usual) / 8
