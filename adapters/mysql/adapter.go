@@ -50,6 +50,7 @@ type Adapter struct {
 	texts     *atomic.Bool  // the driver returns instants as texts, and not as time.Time
 	galera    *atomic.Bool  // the server is a node of a Galera cluster
 	tidb      *atomic.Bool  // the server is TiDB
+	vitess    *atomic.Bool  // the server is Vitess
 	packet    *atomic.Int64 // the longest statement that the server takes, in bytes; 0 is not known
 	lease     time.Duration // to change the tables
 }
@@ -95,8 +96,8 @@ func New(db DB, opts ...Option) (*Adapter, error) {
 	}
 	a := &Adapter{db: db, pool: pool, inTx: inTx, prefix: o.prefix, names: withPrefix(o.prefix, o.layout), filled: new(sync.Map),
 		layout: o.layout, shape: new(atomic.Pointer[shape]), newTables: o.newTables, ready: new(atomic.Bool), demotion: new(demotion),
-		texts: new(atomic.Bool), galera: new(atomic.Bool), tidb: new(atomic.Bool), packet: new(atomic.Int64),
-		lease: leaseLength}
+		texts: new(atomic.Bool), galera: new(atomic.Bool), tidb: new(atomic.Bool), vitess: new(atomic.Bool),
+		packet: new(atomic.Int64), lease: leaseLength}
 	if !isPool {
 		a.turn = make(chan struct{}, 1)
 	}

@@ -42,10 +42,17 @@ var castToText = regexp.MustCompile(`CAST\((\w\.\w+) AS CHAR\)`)
 // locksOfTiDB has the locks that TiDB knows. It refuses shared ones, and locks nothing where it should skip what is locked.
 var locksOfTiDB = strings.NewReplacer(" LOCK IN SHARE MODE", " FOR UPDATE", " SKIP LOCKED", "")
 
+// notShared begins a reading of Vitess. Without it, a reading gets the answer of an equal one that another connection has
+// begun earlier, and so may miss what was stored in between.
+const notShared = "SELECT /*vt+ CONSOLIDATOR=disabled */ "
+
 // filled returns the statement with its names and values.
 func (o on) filled(query string, args []any) (string, error) {
 	if o.a.tidb.Load() {
 		query = locksOfTiDB.Replace(query)
+	}
+	if rest, reads := strings.CutPrefix(query, "SELECT "); reads && o.a.vitess.Load() {
+		query = notShared + rest
 	}
 	switch {
 	case o.shape != nil:
@@ -236,7 +243,8 @@ func (a *Adapter) call(ctx context.Context, op string, f func() error) error {
 			return nil
 		}
 		again := isNumber(err, deadlock, lockWaitTimeout, checkedRead) || errors.Is(err, errLeft) ||
-			a.tidb.Load() && (isNumber(err, unknownError, writeConflict) || vanished(err))
+			a.tidb.Load() && (isNumber(err, unknownError, writeConflict) || vanished(err)) ||
+			a.vitess.Load() && isNumber(err, tooMany)
 		if callers := (callersError{}); errors.As(err, &callers) {
 			return failed(ctx, op, callers.error)
 		}

@@ -5,7 +5,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -33,6 +35,7 @@ const (
 	tableAccessDenied  = 1142
 	unknownError       = 1105 // of TiDB, that its tries to get a lock have ended
 	writeConflict      = 9007 // of TiDB
+	tooMany            = 1203 // of Vitess, that all its connections to MySQL are in use
 	noReferencedRow    = 1452
 	readOnlyTx         = 1792
 	readOnlyMode       = 1836
@@ -43,6 +46,7 @@ const (
 var reasons = map[uint16]string{
 	checkedRead: "the row has changed meanwhile", duplicateEntry: "duplicate key",
 	lockWaitTimeout: "a lock was not available in time",
+	tooMany:         "the connections are all in use",
 	deadlock:        "deadlock", noReferencedRow: "no such owner", 1451: "a foreign key of another table refuses the deletion",
 	accessDeniedDB: "the account lacks a right on the database", tableAccessDenied: "the account lacks a right",
 	columnAccessDenied: "the account lacks a right",
@@ -92,6 +96,9 @@ func (a *Adapter) refusalOf(err error) error {
 	case errors.As(err, &done) || !errors.As(err, &server):
 		return err
 	}
+	if a.vitess.Load() {
+		server = behindVitess(server)
+	}
 	reason := reasons[server.Number]
 	if reason == "" {
 		reason = "the server refused the statement"
@@ -102,6 +109,24 @@ func (a *Adapter) refusalOf(err error) error {
 	}
 	return &refusal{named: a.named(server), MySQLError: &mysql.MySQLError{Number: server.Number,
 		SQLState: server.SQLState, Message: fmt.Sprintf("%s (error %d)", reason, server.Number)}}
+}
+
+// saidByMySQL finds the last number in a message of Vitess. What is before it is MySQL's text, which may quote values, and
+// what follows it is the statement, in which a value of this package is hexadecimal.
+var saidByMySQL = regexp.MustCompile(`(?s)^(.*) \(errno (\d+)\) \(sqlstate (\w{5})\)`)
+
+// behindVitess returns the error of the MySQL behind Vitess. Vitess sends the first number of its message, which may be one
+// that a value has.
+func behindVitess(err *mysql.MySQLError) *mysql.MySQLError {
+	said := saidByMySQL.FindStringSubmatch(err.Message)
+	if said == nil {
+		return err
+	}
+	number, invalid := strconv.ParseUint(said[2], 10, 16)
+	if invalid != nil {
+		return err
+	}
+	return &mysql.MySQLError{Number: uint16(number), SQLState: [5]byte([]byte(said[3])), Message: said[1]}
 }
 
 // errClosed is what the driver says of a connection on which nothing was done: with the option

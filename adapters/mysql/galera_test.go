@@ -61,7 +61,7 @@ func (l *link) QueryContext(ctx context.Context, query string, args []driver.Nam
 		if err := l.of.tidb.refuses(query); err != nil {
 			return nil, err
 		}
-		query = strings.ReplaceAll(query, "VERSION()", "CONCAT(VERSION(), '"+l.of.tidb.says+"')")
+		query = strings.ReplaceAll(query, "@@version", "CONCAT(@@version, '"+l.of.tidb.says+"')")
 	}
 	if l.of.zone != "" {
 		query = strings.ReplaceAll(query, "@@GLOBAL.time_zone", "'"+l.of.zone+"'")

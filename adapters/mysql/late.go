@@ -12,7 +12,7 @@ import (
 // A statement that takes effect by itself, such as COMMIT, may wait in the server when its
 // context ends. The driver then closes the connection, which does not end the statement: it
 // would take effect after the call has returned. So it has a mark, by which another
-// connection of the pool finds it and kills it. [CTX-07]
+// connection of the pool finds it and kills it. Vitess passes no mark on and kills nothing: there the call waits for it. [CTX-07]
 
 // killTime is the time in which the server has to end a statement.
 const killTime = time.Second
@@ -30,16 +30,20 @@ func (o on) lasting(ctx context.Context, query string, args ...any) error {
 		return err
 	}
 	mark, sent := " /* gatehouse "+rand.Text()+" */", ctx
-	if o.a.pool == nil { // there is no other connection: the statement has some time
+	unseen, within := o.a.pool == nil, rollBackTime // no other connection finds the statement: it has some time
+	if !unseen && o.a.vitess.Load() {
+		unseen, within = true, killTime
+	}
+	if unseen {
 		var end func()
-		sent, end = endingAfter(ctx, rollBackTime)
+		sent, end = endingAfter(ctx, within)
 		defer end()
 	}
 	_, err = o.db.ExecContext(sent, query+mark)
 	switch {
 	case err == nil || ctx.Err() == nil || isServers(err):
 		return o.a.refusalOf(err)
-	case o.a.pool == nil:
+	case unseen:
 		return errors.Join(err, errLate)
 	}
 	if conn, single := o.db.(*sql.Conn); single {

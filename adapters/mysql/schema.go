@@ -37,7 +37,7 @@ func (a *Adapter) EnsureSchema(ctx context.Context) error {
 		}
 	}
 	// Another process may be making the tables: its half is no fault of theirs.
-	if isNumber(err, accessDeniedDB, tableAccessDenied) || a.inTx || ctx.Err() != nil {
+	if isNumber(err, accessDeniedDB, tableAccessDenied) || errors.As(err, new(unfit)) || a.inTx || ctx.Err() != nil {
 		return failed(ctx, op, err)
 	}
 	alone := a.alone(ctx)
@@ -84,6 +84,9 @@ func (a *Adapter) alone(ctx context.Context) error {
 	single := *a
 	single.db, single.turn = conn, nil
 	o := on{&single, conn, false, nil}
+	if err := o.direct(ctx); err != nil {
+		return err
+	}
 	before, err := one(ctx, o, "SELECT @@SESSION.lock_wait_timeout", readNumber)
 	if err != nil {
 		return err
@@ -116,6 +119,19 @@ func (a *Adapter) alone(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// direct refuses a connection on which Vitess makes a table after the statement has returned.
+func (o on) direct(ctx context.Context) error {
+	if !o.a.vitess.Load() {
+		return nil
+	}
+	strategy, err := one(ctx, o, "SELECT @@ddl_strategy", readText)
+	if err == nil && strategy.String != "direct" {
+		err = fmt.Errorf("ddl_strategy is %q, with which Vitess changes tables later: EnsureSchema needs ddl_strategy='direct' in the DSN, "+
+			"or else run what SchemaChanges returns", strategy.String)
+	}
+	return err
 }
 
 // migrate makes the changes one by one. It renews the lease before each.

@@ -29,7 +29,8 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 	var folds int
 	var packet int64
 	var instant any
-	err := o.query(ctx, "SELECT VERSION(), DATABASE(), @@lower_case_table_names, @@max_allowed_packet, CAST('2000-01-01' AS DATETIME)",
+	// VERSION() may be that of the MySQL behind Vitess.
+	err := o.query(ctx, "SELECT @@version, DATABASE(), @@lower_case_table_names, @@max_allowed_packet, CAST('2000-01-01' AS DATETIME)",
 		func(rows *sql.Rows) error { return rows.Scan(&version, &database, &folds, &packet, &instant) })
 	if err != nil {
 		return nil, err
@@ -41,6 +42,7 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 	_, parsed := instant.(time.Time)
 	a.texts.Store(!parsed)
 	a.tidb.Store(strings.Contains(*version, "TiDB"))
+	a.vitess.Store(strings.Contains(*version, "Vitess"))
 	s := &server{database: *database, collation: collations[1], foldsCase: folds != 0}
 	if strings.Contains(*version, "MariaDB") {
 		s.collation = collations[0]
@@ -73,8 +75,37 @@ func (a *Adapter) look(ctx context.Context) (*server, error) {
 			return err
 		})
 	a.galera.Store(settings["wsrep_on"] == "ON")
+	if a.vitess.Load() {
+		err = errors.Join(err, o.keyspace(ctx, *database, settings))
+	}
 	return s, errors.Join(err, a.refuse(settings))
 }
+
+// keyspace adds what Vitess says of the database of the connection: a keyspace, or a part of one, as app:-80 and app@replica
+// are.
+func (o on) keyspace(ctx context.Context, database string, settings map[string]string) error {
+	name := strings.TrimSuffix(database, "@primary")
+	if strings.ContainsAny(name, ":/@") {
+		settings["part"] = name
+		return nil
+	}
+	shards := 0
+	err := o.query(ctx, "SHOW VITESS_SHARDS", func(rows *sql.Rows) error {
+		var shard string
+		err := rows.Scan(&shard)
+		if strings.HasPrefix(shard, name+"/") {
+			shards++
+		}
+		return err
+	})
+	settings["shards"] = strconv.Itoa(shards)
+	return err
+}
+
+// unfit is the error of a connection with which the adapter can't work.
+type unfit struct{ error }
+
+func (u unfit) Unwrap() error { return u.error }
 
 // refuse returns an error that names the settings with which the adapter can't work.
 func (a *Adapter) refuse(settings map[string]string) error {
@@ -120,8 +151,17 @@ func (a *Adapter) refuse(settings map[string]string) error {
 			problem("wsrep_dirty_reads is on: a node that has left the cluster would answer with old records")
 		}
 	}
+	if part := settings["part"]; part != "" {
+		problem("the database is %s, where a read would miss what was just stored, or what is in another shard: name the keyspace alone", part)
+	}
+	if shards, err := strconv.Atoi(settings["shards"]); err == nil && shards > 1 {
+		problem("the keyspace has %d shards, and a key is unique in each alone: the tables need a keyspace with one", shards)
+	}
+	if len(problems) == 0 {
+		return nil
+	}
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(problems...)
+	return unfit{errors.Join(problems...)}
 }
 
 // prepare compares the tables with the schema, once for each adapter, unless EnsureSchema

@@ -96,7 +96,7 @@ func openEmpty(ctx context.Context, s Settings) (*Env, error) {
 	}
 	e.Admin, err = e.pool(e.Conns, "")
 	if err == nil {
-		err = e.Admin.QueryRowContext(ctx, "SELECT VERSION()").Scan(&e.Version)
+		err = e.Admin.QueryRowContext(ctx, "SELECT @@version").Scan(&e.Version)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
