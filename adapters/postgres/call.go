@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -161,7 +162,7 @@ func (a *Adapter) acquire(ctx context.Context, pool acquirer) (conn *pgxpool.Con
 	const most = 1000 // broken connections in a pool
 	for range most {
 		conn, err = pool.Acquire(ctx)
-		if err != nil || !a.brokeLately() {
+		if err != nil || !lately(a.broken) {
 			return conn, err
 		}
 		//nolint:staticcheck // Ping is a round trip; this check is only for connections that the server has closed
@@ -173,10 +174,10 @@ func (a *Adapter) acquire(ctx context.Context, pool acquirer) (conn *pgxpool.Con
 	return nil, errors.New("all connections that the pool returned were broken")
 }
 
-// brokeLately reports whether a connection has broken in the last second.
-func (a *Adapter) brokeLately() bool {
-	at := a.broken.Load()
-	return at != 0 && time.Now().UnixNano()-at <= time.Second.Nanoseconds()
+// lately reports whether an instant, in nanoseconds, was in the last second.
+func lately(at *atomic.Int64) bool {
+	n := at.Load()
+	return n != 0 && time.Now().UnixNano()-n <= time.Second.Nanoseconds()
 }
 
 // pause waits for a random time: up to 2 ms after the first try, and never longer

@@ -102,7 +102,7 @@ func (a *Adapter) takeConn(ctx context.Context, db *sql.DB) (conn *sql.Conn, err
 		if db.Stats().OpenConnections < before.OpenConnections {
 			a.broken.Store(time.Now().UnixNano())
 		}
-		if err != nil || !a.brokeLately() || isAlive(ctx, conn) {
+		if err != nil || !lately(a.broken) || isAlive(ctx, conn) {
 			return conn, err
 		}
 		discard(conn)
