@@ -88,6 +88,13 @@ func TestLeastRights(t *testing.T) {
 			t.Errorf("without %s: got %v", right, err)
 		}
 	}
+	seq, database := account(t, env, "seq_", without(serving, "SELECT")), databaseOf(t, env)
+	for _, name := range []string{"user", "account", "session", "verificationToken", "authenticator", "passwords"} {
+		script(t, env, fmt.Sprintf("GRANT SELECT (seq) ON `%s` TO seq_%s", name, database[len(database)-12:]))
+	}
+	if _, err := seq.GetUser(ctx, user.ID); err == nil || !strings.Contains(err.Error(), "GRANT SELECT ON") {
+		t.Errorf("with SELECT on another column of each table: got %v", err)
+	}
 	few := account(t, env, "few_", without(all, "CREATE"), mysql.WithPrefix("few_"))
 	if err := few.EnsureSchema(ctx); err == nil || !strings.Contains(err.Error(), "CREATE") {
 		t.Errorf("EnsureSchema without CREATE: got %v", err)
