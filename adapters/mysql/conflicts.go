@@ -53,7 +53,13 @@ func (o on) bind(ctx context.Context, r *record, updated bool) (*record, error) 
 // name decides: a reading that meets a newer row would undo it all. [SITE-06]
 func (o on) explain(ctx context.Context, err error, r *record, other string, args ...any) error {
 	var refused *refusal
-	if !errors.As(err, &refused) || refused.named == "" {
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if refused.named == "" && refused.Number == noReferencedRow && o.a.vitess.Load() {
+		refused.named = r.table.foreignKey() // Vitess names no foreign key that it manages itself
+	}
+	if refused.named == "" {
 		return err
 	}
 	ours, lookup := false, error(nil)

@@ -111,6 +111,9 @@ func (g *vtgate) ExecContext(ctx context.Context, query string, args []driver.Na
 		}
 	}
 	result, err := g.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+	if err != nil && strings.HasPrefix(query, "UPDATE") { // as with foreignKeyMode = managed
+		return nil, &mysqldriver.MySQLError{Number: 1452, Message: "Cannot add or update a child row: a foreign key constraint fails"}
+	}
 	return result, g.of.as(err)
 }
 
@@ -135,6 +138,10 @@ func TestVitess(t *testing.T) {
 		"desc = transaction pool connection limit exceeded (CallerID: userData1)"}
 	_, err = a.CreateSession(ctx, session)
 	must(t, err)
+	to := adapter.SessionUpdate{SessionToken: "s", UserID: adapter.To("nobody")}
+	if _, err = a.UpdateSession(ctx, to); !errors.Is(err, adapter.ErrNotFound) {
+		t.Errorf("a session that nobody takes over: got %v, want ErrNotFound", err)
+	}
 	if found, err := a.GetSessionAndUser(ctx, "s"); err != nil || found == nil {
 		t.Errorf("the session: %v, %v", found, err)
 	}
