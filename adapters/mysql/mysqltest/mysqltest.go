@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,6 +75,10 @@ func Open(ctx context.Context, s Settings) (*Env, error) {
 	return e, nil
 }
 
+// making is held while a database is made, and while one of Vitess is dropped: its server for tests panics if it does two
+// of these at once.
+var making sync.Mutex
+
 // openEmpty makes a database without tables.
 func openEmpty(ctx context.Context, s Settings) (*Env, error) {
 	if s.Conns == 0 {
@@ -91,7 +96,10 @@ func openEmpty(ctx context.Context, s Settings) (*Env, error) {
 		server.TLSConfig, server.TLS = "", &tls.Config{RootCAs: s.Roots, ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
 	}
 	e := &Env{Settings: s, server: server, name: "gatehouse_" + strings.ToLower(rand.Text())}
-	if err := e.onServer(ctx, "CREATE DATABASE "+e.name); err != nil {
+	making.Lock()
+	err = e.onServer(ctx, "CREATE DATABASE "+e.name)
+	making.Unlock()
+	if err != nil {
 		return nil, fmt.Errorf("mysqltest: the account must be allowed to create databases: %w", err)
 	}
 	e.Admin, err = e.pool(e.Conns, "")
@@ -126,6 +134,10 @@ func (e *Env) Close(ctx context.Context) error {
 	var err error
 	if e.Admin != nil {
 		err = e.Admin.Close()
+	}
+	if e.vitess() {
+		making.Lock()
+		defer making.Unlock()
 	}
 	dropped := e.onServer(ctx, "DROP DATABASE "+e.name)
 	var server *driver.MySQLError
