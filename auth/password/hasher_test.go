@@ -94,6 +94,20 @@ func TestImportedHashes(t *testing.T) {
 	}
 }
 
+// TestDeviseAndFirebase checks what an import of these products calls.
+func TestDeviseAndFirebase(t *testing.T) {
+	done, err := newTestHasher(t, Devise("pepper of the site")).Check(t.Context(), "", importedHash(t, "Devise"), decomposed)
+	if err != nil || !done.Matches {
+		t.Errorf("Devise: %+v, %v", done, err)
+	}
+	stored := importedHash(t, "Firebase")
+	_, exported, _ := strings.Cut(stored, "$")
+	salt, hash, _ := strings.Cut(exported, "$")
+	if got := FirebaseHash(salt, hash); got != stored {
+		t.Errorf("FirebaseHash = %q, want %q", got, stored)
+	}
+}
+
 // TestNormalization checks that a hash of ours and one of better-auth match both
 // forms of an accented letter, and one of Django only the form that it was made of.
 func TestNormalization(t *testing.T) {
