@@ -50,8 +50,8 @@ func sites() map[string]site {
 	strict := strings.NewReplacer("\n);", "\n) STRICT, WITHOUT ROWID;").Replace(sqlitetest.DrizzleTables)
 	computed := strings.NewReplacer("`email` text,", "`email` text, `domain` text NOT NULL AS (substr(email, instr(email, '@') + 1)) STORED, `lower` text AS (lower(email)),",
 		"`expires` integer NOT NULL,\n\tFOREIGN", "`expires` integer NOT NULL, `over` integer NOT NULL AS (expires < 1), `note` text NOT NULL DEFAULT 'x',\n\tFOREIGN").Replace(sqlitetest.DrizzleTables)
-	plural := strings.NewReplacer("`user`", "`users`", "`account`", "`accounts`", "`session`", "`sessions`", "`authenticator`", "`authenticators`",
-		"`verificationToken`", "`verification_token`", `"user"`, `"users"`, `"account"`, `"accounts"`, `"session"`, `"sessions"`)
+	plural := strings.NewReplacer("`user`", "`users`", `"user"`, `"users"`, "`account`", "`accounts`", `"account"`, `"accounts"`,
+		"`session`", "`sessions`", `"session"`, `"sessions"`, "`authenticator`", "`authenticators`", "`verificationToken`", "`verification_token`")
 	return map[string]site{
 		"Drizzle, strict tables without rowid": {layout: sqlite.Drizzle(), tables: strict, step: time.Millisecond, person: drizzle},
 		"Drizzle, computed columns":            {layout: sqlite.Drizzle(), tables: computed, step: time.Millisecond, person: drizzle},
@@ -59,8 +59,9 @@ func sites() map[string]site {
 			INSERT INTO "User" (id, name, email, "updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', 1700000000000);
 			INSERT INTO "Account" ("userId", type, provider, "providerAccountId", "updatedAt") VALUES ('ck1', 'oidc', 'p', '1', 1700000000000);
 			INSERT INTO "Session" ("sessionToken", "userId", expires, "updatedAt") VALUES ('theirs', 'ck1', %d, 1700000000000);`, adaExpires.UnixMilli())},
-		"Drizzle":             {layout: sqlite.Drizzle(), tables: sqlitetest.DrizzleTables, step: time.Millisecond, person: drizzle},
-		"names of pg-adapter": {layout: sqlite.PgAdapter(), tables: plural.Replace(sqlitetest.DrizzleTables), step: time.Millisecond, person: plural.Replace(drizzle)},
+		"Drizzle": {layout: sqlite.Drizzle(), tables: sqlitetest.DrizzleTables, step: time.Millisecond, person: drizzle},
+		"names of pg-adapter": {layout: sqlite.PgAdapter(), step: time.Millisecond,
+			tables: plural.Replace(sqlitetest.DrizzleTables), person: plural.Replace(drizzle)},
 		"create-t3-app": {layout: t3, options: []sqlite.Option{sqlite.WithPrefix("p1_")}, tables: "t3.sql", step: time.Second, noKeys: true, person: fmt.Sprintf(`
 			INSERT INTO p1_user VALUES ('ck1', 'Ada', 'ada@example.com', %d, NULL);
 			INSERT INTO p1_account ("userId", type, provider, "providerAccountId") VALUES ('ck1', 'oidc', 'p', '1');
