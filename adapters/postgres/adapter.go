@@ -39,6 +39,7 @@ type Adapter struct {
 	turn    chan struct{} // holds an item while a call uses conn; nil on a pool
 	inTx    bool
 	utf8    *atomic.Bool // with database/sql: the first call has looked at client_encoding
+	late    *late        // the statements of database/sql
 }
 
 var (
@@ -94,7 +95,7 @@ func newAdapter(opts []Option) (*Adapter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), served: new(atomic.Pointer[statements]), broken: new(atomic.Int64), demoted: new(demotion)}, nil
+	return &Adapter{names: n, schema: currentSchema, ready: new(atomic.Pointer[statements]), served: new(atomic.Pointer[statements]), broken: new(atomic.Int64), demoted: new(demotion), late: new(late)}, nil
 }
 
 // On returns an adapter with the same options on another handle, such as a

@@ -36,13 +36,13 @@ func (a *Adapter) onceSQL(ctx context.Context, f func(db link) error) error {
 	case *sql.Conn:
 		return withoutValues(a.onConn(ctx, db, f))
 	}
-	return withoutValues(a.inUTF8(ctx, sqlLink{db: a.std, theirs: true}, f))
+	return withoutValues(a.inUTF8(ctx, sqlLink{db: a.std, late: a.late, theirs: true}, f))
 }
 
 // onConn runs f on a connection. If the driver is that of pgx, the statements are sent by
 // pgx itself.
 func (a *Adapter) onConn(ctx context.Context, conn *sql.Conn, f func(db link) error) error {
-	db := sqlLink{db: conn, pooled: a.turn == nil}
+	db := sqlLink{db: conn, late: a.late, pooled: a.turn == nil}
 	var result error
 	ran := false
 	err := conn.Raw(func(dc any) error {

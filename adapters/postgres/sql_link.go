@@ -17,23 +17,24 @@ import (
 type sqlLink struct {
 	db     SQL       // a *sql.Conn, or a transaction of the caller
 	dc     io.Closer // the connection of the driver; nil in a transaction
-	theirs bool      // db is a transaction of the caller
-	pooled bool      // db is a connection of the pool
+	late   *late
+	theirs bool // db is a transaction of the caller
+	pooled bool // db is a connection of the pool
 }
 
 func (l sqlLink) query(ctx context.Context, sql string, args ...any) (rows, error) {
-	watch := closeLate(ctx, l.dc)
+	watched := l.late.begin(ctx, l.dc)
 	//nolint:rowserrcheck // the caller closes it
 	r, err := l.db.QueryContext(ctx, sql, plainArgs(args)...)
 	if err != nil {
-		watch.stop()
+		l.late.end(watched)
 		return nil, serverError(err)
 	}
-	return &sqlRows{Rows: r, watch: watch}, nil
+	return &sqlRows{Rows: r, late: l.late, watched: watched}, nil
 }
 
 func (l sqlLink) exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	defer closeLate(ctx, l.dc).stop()
+	defer l.late.end(l.late.begin(ctx, l.dc))
 	result, err := l.db.ExecContext(ctx, sql, plainArgs(args)...)
 	if err != nil {
 		return 0, serverError(err)
@@ -111,9 +112,10 @@ func (l sqlLink) styled() bool { return true }
 // sqlRows are the rows of database/sql.
 type sqlRows struct {
 	*sql.Rows
-	watch  *late
-	closed bool
-	failed error // of Close, which waits for the commit
+	late    *late
+	watched *statement
+	closed  bool
+	failed  error // of Close, which waits for the commit
 }
 
 func (r *sqlRows) Err() error {
@@ -128,7 +130,7 @@ func (r *sqlRows) Close() {
 		return
 	}
 	r.failed = r.Rows.Close()
-	r.watch.stop()
+	r.late.end(r.watched)
 	r.closed = true
 }
 

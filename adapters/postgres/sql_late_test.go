@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// connection counts how often it is closed.
+type connection struct{ closed atomic.Int32 }
+
+func (c *connection) Close() error {
+	c.closed.Add(1)
+	return nil
+}
+
+// TestLateStatements: a connection is closed if its statement runs on for half a second after
+// its context has ended, and no other one.
+func TestLateStatements(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l late
+		after := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var conns [5]connection
+		begin := func(ctx context.Context, of int) *statement { return l.begin(ctx, &conns[of]) }
+		stuck, ends, running, before, last := begin(ctx, 0), begin(ctx, 1), begin(t.Context(), 2), begin(ctx, 3), begin(ctx, 4)
+		l.end(last)
+		after(time.Minute)
+		cancel()
+		l.end(before)
+		after(400 * time.Millisecond)
+		l.end(ends)
+		if conns[0].closed.Load() != 0 {
+			t.Error("a statement has not half a second to end")
+		}
+		after(400 * time.Millisecond)
+		if conns[0].closed.Load() != 1 {
+			t.Error("the connection of a late statement is open")
+		}
+		after(time.Minute)
+		l.end(stuck)
+		l.end(running)
+		after(time.Minute)
+		for i, want := range []int32{1, 0, 0, 0, 0} {
+			if got := conns[i].closed.Load(); got != want {
+				t.Errorf("connection %d was closed %d times, want %d", i, got, want)
+			}
+		}
+		if l.first != nil || l.looking {
+			t.Error("a statement that has ended is looked at")
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		again := begin(ctx, 1)
+		cancel()
+		after(800 * time.Millisecond)
+		l.end(again)
+		if conns[1].closed.Load() != 1 {
+			t.Error("a late statement after a time without any: its connection is open")
+		}
+	})
+}
