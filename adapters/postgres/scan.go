@@ -126,29 +126,25 @@ func readSent(dest []any) {
 	for i, to := range dest {
 		switch to := to.(type) {
 		case *time.Time:
-			dest[i] = sentTime{to: to}
+			dest[i] = (*sentTime)(to)
 		case **time.Time:
-			dest[i] = sentTime{orNull: to}
+			dest[i] = sentOrNull{to}
 		}
 	}
 }
 
 // sentTime is where an instant goes that shape.sent sends, for drivers of every kind. Like
 // time.Time, it has no place for infinity.
-type sentTime struct {
-	to     *time.Time
-	orNull **time.Time // in place of to, for a column that may be null
-}
+type sentTime time.Time
+
+// sentOrNull is a sentTime for a column that may be null.
+type sentOrNull struct{ to **time.Time }
 
 // Scan reads an instant that the driver has read, or the hexadecimal digits of the
 // microseconds since the year 2000.
-func (s sentTime) Scan(src any) error {
+func (s *sentTime) Scan(src any) error {
 	if t, ok := src.(time.Time); ok {
-		s.set(t)
-		return nil
-	}
-	if src == nil && s.orNull != nil {
-		*s.orNull = nil
+		*s = sentTime(t)
 		return nil
 	}
 	var digits sql.NullString
@@ -161,14 +157,20 @@ func (s sentTime) Scan(src any) error {
 		return errors.New("the instant is out of range")
 	}
 	const second, year2000 = 1_000_000, 946_684_800
-	s.set(time.Unix(year2000+micros/second, micros%second*1000).UTC())
+	*s = sentTime(time.Unix(year2000+micros/second, micros%second*1000).UTC())
 	return nil
 }
 
-func (s sentTime) set(t time.Time) {
-	if s.orNull != nil {
-		*s.orNull = &t
-	} else {
-		*s.to = t
+// Scan reads null, or what sentTime reads.
+func (s sentOrNull) Scan(src any) error {
+	*s.to = nil
+	if src == nil {
+		return nil
 	}
+	t := new(sentTime)
+	if err := t.Scan(src); err != nil {
+		return err
+	}
+	*s.to = (*time.Time)(t)
+	return nil
 }

@@ -72,10 +72,10 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T)
 			return nil
 		}
 		if of.quick != of.sure {
-			var hidden bool
 			rows, err := db.query(ctx, of.quick, id)
-			found, err = collect(telling{rows, userID, &hidden}, err, scan)
-			if len(found) > 0 && !hidden || err != nil && !isUnread(ctx, err) {
+			quick := &telling{rows: rows, owner: userID}
+			found, err = collect(quick, err, scan)
+			if len(found) > 0 && !quick.hidden || err != nil && !isUnread(ctx, err) {
 				return err
 			}
 		}
@@ -93,11 +93,11 @@ func list[T any](ctx context.Context, a *Adapter, op string, scan func(rows, *T)
 type telling struct {
 	rows
 	owner  string // the first value of each record
-	hidden *bool  // whether others may be hidden
+	hidden bool   // others may be hidden
 }
 
-func (r telling) Scan(dest ...any) error {
-	*dest[0].(*string), dest[0] = r.owner, r.hidden
+func (r *telling) Scan(dest ...any) error {
+	*dest[0].(*string), dest[0] = r.owner, &r.hidden
 	return r.rows.Scan(dest...)
 }
 
