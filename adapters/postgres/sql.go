@@ -31,7 +31,7 @@ type SQL interface {
 //     and in a *sql.Tx, their statements are sent one by one, and those of a transaction.
 //   - A call in a *sql.Tx whose context ends returns when the driver does: lib/pq waits for
 //     the answer of the server, even if the network is down. Elsewhere the adapter closes
-//     the connection half a second after the context has ended.
+//     the connection 0.5 to 0.75 seconds after the context has ended.
 //   - A *sql.Conn must not be in a transaction: give [Adapter.OnSQL] the *sql.Tx.
 //   - The first call of an adapter on a *sql.Tx takes one round trip more. It fails if
 //     client_encoding is not UTF8, which only statements of pgx change and give back.

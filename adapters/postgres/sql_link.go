@@ -17,9 +17,9 @@ import (
 type sqlLink struct {
 	db     SQL       // a *sql.Conn, or a transaction of the caller
 	dc     io.Closer // the connection of the driver; nil in a transaction
-	late   *late
-	theirs bool // db is a transaction of the caller
-	pooled bool // db is a connection of the pool
+	late   *late     // closes dc
+	theirs bool      // db is a transaction of the caller
+	pooled bool      // db is a connection of the pool
 }
 
 func (l sqlLink) query(ctx context.Context, sql string, args ...any) (rows, error) {
