@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestBindCopiesEveryField sets each field of the harness that clauses know, and looks
@@ -21,13 +22,11 @@ func TestBindCopiesEveryField(t *testing.T) {
 		}
 	}
 	ours, theirs := reflect.TypeFor[Declarations](), reflect.TypeFor[kit.Declarations]()
-	if ours.NumField() != theirs.NumField() {
-		t.Errorf("%d declarations, and clauses know %d", ours.NumField(), theirs.NumField())
-	}
+	assert.Equalf(t, theirs.NumField(), ours.NumField(),
+		"%d declarations, and clauses know %d", ours.NumField(), theirs.NumField())
 	var nothing Harness
-	if b := nothing.bind(); b.Clock != nil || b.Corrupt != nil || b.Inspect != nil {
-		t.Error("a field that is not set becomes a function")
-	}
+	b := nothing.bind()
+	assert.True(t, b.Clock == nil && b.Corrupt == nil && b.Inspect == nil, "a field that is not set becomes a function")
 }
 
 // fill sets every field of a struct.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // modelHarness opens the model, which keeps the contract.
@@ -25,9 +27,7 @@ func TestModelConforms(t *testing.T) {
 		options.Rounds = QuickRounds
 	}
 	report, err := Check(t.Context(), modelHarness(func(m *model.Model) adapter.Adapter { return m }), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, x := range report.Failed() {
 		if x.Clause.ID == "VOL-04" {
 			continue // the model looks through all of its records
@@ -35,9 +35,8 @@ func TestModelConforms(t *testing.T) {
 		t.Errorf("%s: %s", x.Clause.ID, strings.Join(x.Evidence, "\n"))
 	}
 	for _, id := range []string{"CTX-01", "CTX-03", "CTX-04", "CTX-05", "CTX-06", "CONC-01", "CONC-14", "CONC-16"} {
-		if x, ok := report.Result(id); !ok || x.Outcome != Pass {
-			t.Errorf("%s: %s %s, want pass", id, x.Outcome, x.Reason)
-		}
+		x, ok := report.Result(id)
+		assert.Truef(t, ok && x.Outcome == Pass, "%s: %s %s, want pass", id, x.Outcome, x.Reason)
 	}
 }
 
@@ -148,14 +147,10 @@ func TestRacesAreFound(t *testing.T) {
 			var x Result
 			for try := 0; try < 3 && x.Outcome != Fail; try++ { // a race on a loaded machine may not happen
 				report, err := Check(t.Context(), modelHarness(broken.wrap), Options{Only: []string{broken.clause}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				x, _ = report.Result(broken.clause)
 			}
-			if x.Outcome != Fail {
-				t.Fatalf("%s: %s %s; want it to fail", broken.clause, x.Outcome, x.Reason)
-			}
+			require.Equalf(t, Fail, x.Outcome, "%s: %s %s; want it to fail", broken.clause, x.Outcome, x.Reason)
 			t.Log(strings.Join(x.Evidence, "\n"))
 		})
 	}
@@ -185,9 +180,7 @@ func TestDeadlockOnOneConnectionIsFound(t *testing.T) {
 	h := modelHarness(func(m *model.Model) adapter.Adapter { return oneConnection{m, make(chan struct{}, 1)} })
 	h.ClauseTimeout = time.Second
 	report, err := Check(t.Context(), h, Options{Only: []string{"CONC-16"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if x, _ := report.Result("CONC-16"); x.Outcome != Fail || !strings.Contains(x.Evidence[0], "DeleteUser") {
 		t.Errorf("got %s, %v", x.Outcome, x.Evidence)
 	}

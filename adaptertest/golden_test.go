@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the files of testdata anew")
@@ -22,14 +24,10 @@ func golden(t *testing.T, name string, lines []string) {
 	path := filepath.Join("testdata", name)
 	got := strings.Join(lines, "\n") + "\n"
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 	}
 	want, err := os.ReadFile(path) //nolint:gosec // a file of testdata
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got == string(want) {
 		return
 	}
@@ -61,13 +59,9 @@ func TestKeysOfTheReport(t *testing.T) {
 		Results: []Result{{Clause: loadClauses()[0], Outcome: Fail, Reason: "r", Needs: []string{"n"}, Evidence: []string{"e"}, Advice: "a"}},
 	}
 	var text strings.Builder
-	if err := report.WriteJSON(&text); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, report.WriteJSON(&text))
 	var value any
-	if err := json.Unmarshal([]byte(text.String()), &value); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(text.String()), &value))
 	var keys []string
 	var walk func(path string, value any)
 	walk = func(path string, value any) {
@@ -107,9 +101,7 @@ func TestNamesOfVariables(t *testing.T) {
 		names = append(names, variable.FindAllString(string(source), -1)...)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	slices.Sort(names)
 	golden(t, "variables.txt", slices.Compact(names))
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // packageUsers simulates an adapter whose state is global in its package.
@@ -30,12 +32,9 @@ func TestPackageStateIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			report, err := Check(t.Context(), c.harness, Options{Only: []string{"ISO-01"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if x, _ := report.Result("ISO-01"); x.Outcome != c.want {
-				t.Errorf("got %s (%s) %v, want %s", x.Outcome, x.Reason, x.Evidence, c.want)
-			}
+			require.NoError(t, err)
+			x, _ := report.Result("ISO-01")
+			assert.Equalf(t, c.want, x.Outcome, "got %s (%s) %v, want %s", x.Outcome, x.Reason, x.Evidence, c.want)
 		})
 	}
 }

@@ -13,45 +13,36 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestReportIsWholeAfterEachClause(t *testing.T) {
 	h := modelHarness(func(m *model.Model) adapter.Adapter { return m })
 	r, err := newRun(&h, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.path = filepath.Join(t.TempDir(), "report.json")
 	for i, k := range userChecks()[:3] {
 		r.check(t.Context(), k)
 		raw, err := os.ReadFile(r.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var report Report
-		if err := json.Unmarshal(raw, &report); err != nil {
-			t.Fatalf("after %s: %v", k.ID, err)
-		}
-		if report.Complete || len(report.Results) != i+1 || report.Suite == "" {
-			t.Errorf("after %s: complete %v, %d results, suite %q; want an incomplete report with %d", k.ID, report.Complete, len(report.Results), report.Suite, i+1)
-		}
+		require.NoErrorf(t, json.Unmarshal(raw, &report), "after %s", k.ID)
+		assert.Truef(t, !report.Complete && len(report.Results) == i+1 && report.Suite != "",
+			"after %s: complete %v, %d results, suite %q; want an incomplete report with %d", k.ID, report.Complete, len(report.Results), report.Suite, i+1)
 	}
-	if !strings.HasSuffix(r.report(false).Summary(), "the run did not end") || strings.Contains(r.report(true).Summary(), "did not end") {
-		t.Errorf("got %q and %q", r.report(false).Summary(), r.report(true).Summary())
-	}
+	assert.Truef(t, strings.HasSuffix(r.report(false).Summary(), "the run did not end") && !strings.Contains(r.report(true).Summary(), "did not end"),
+		"got %q and %q", r.report(false).Summary(), r.report(true).Summary())
 }
 
 func TestRunEndsByTheDeadline(t *testing.T) {
 	h := modelHarness(func(m *model.Model) adapter.Adapter { return m })
 	r, err := newRun(&h, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.endBy(time.Now())
 	x := r.check(t.Context(), userChecks()[0])
-	if x.Outcome != NotReached || !strings.Contains(x.Reason, "-timeout") {
-		t.Errorf("got %s (%s), want not reached for want of time", x.Outcome, x.Reason)
-	}
+	assert.Truef(t, x.Outcome == NotReached && strings.Contains(x.Reason, "-timeout"),
+		"got %s (%s), want not reached for want of time", x.Outcome, x.Reason)
 	if v := r.report(true).Verdict(); v != "incomplete (1 clauses not reached)" || len(r.report(true).Failed()) != 1 {
 		t.Errorf("got the verdict %q", v)
 	}
@@ -72,17 +63,14 @@ func TestSlowClauseIsCutOff(t *testing.T) {
 	h := modelHarness(func(m *model.Model) adapter.Adapter { return patient{m} })
 	h.ClauseTimeout = 100 * time.Millisecond
 	r, err := newRun(&h, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	x := r.check(t.Context(), kit.Check{ID: "USER-02", Test: func(c *kit.Context) {
 		for range 10_000 {
 			c.GetUser("nobody")
 		}
 	}})
-	if x.Outcome != NotReached || !strings.Contains(x.Reason, "cut off after 500ms") {
-		t.Errorf("got %s (%s) %v, want not reached", x.Outcome, x.Reason, x.Evidence)
-	}
+	assert.Truef(t, x.Outcome == NotReached && strings.Contains(x.Reason, "cut off after 500ms"),
+		"got %s (%s) %v, want not reached", x.Outcome, x.Reason, x.Evidence)
 }
 
 func TestWrongHarnessIsTold(t *testing.T) {
@@ -154,7 +142,6 @@ func TestSummaryNamesFieldsAndBrokenClauses(t *testing.T) {
 	}}
 	const want = "adaptertest v0.1.0: x: conforms as far as verified (2 MUST not verified); MUST kept 1 of 3, SHOULD kept 0 of 2; broken SHOULD: VOL-04; " +
 		"not verified: 3, of which these fields of the harness would verify more: Faults 2, Second 1"
-	if got := report.Summary(); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	got := report.Summary()
+	assert.Equalf(t, want, got, "got  %s\nwant %s", got, want)
 }

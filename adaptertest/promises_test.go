@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -49,9 +52,7 @@ func TestPromisesHaveClauses(t *testing.T) {
 	for _, name := range []string{"doc.go", "adapter.go", "capabilities.go", "records.go", "errors.go"} {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, filepath.Join("..", "auth", "adapter", name), nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ofTypes, ofFunctions := documented(file)
 		for _, group := range file.Comments {
 			if slices.Contains(ofFunctions, group) {
@@ -76,9 +77,7 @@ func TestPromisesHaveClauses(t *testing.T) {
 		}
 	}
 	for _, s := range saysWhatItIs {
-		if !slices.Contains(excused, s) {
-			t.Errorf("no sentence without a clause is %q", s)
-		}
+		assert.Truef(t, slices.Contains(excused, s), "no sentence without a clause is %q", s)
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // users is a correct adapter that keeps users only. Tests break it by setting
@@ -108,9 +110,7 @@ func copyUser(u adapter.User) adapter.User {
 
 func partial(t testing.TB, v any) adapter.Adapter {
 	a, err := adapter.Partial(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -122,9 +122,7 @@ func checkUsers(t *testing.T, h Harness, o Options) *Report {
 		o.Only = []string{"USER"}
 	}
 	report, err := Check(t.Context(), h, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return report
 }
 
@@ -149,13 +147,10 @@ func TestCheckReportsACorrectAdapter(t *testing.T) {
 		_ = report.WriteText(&text)
 		t.Fatalf("verdict %q\n%s", v, text.String())
 	}
-	if len(report.Missing) != 15 || report.Seed == 0 || len(report.Results) != len(userChecks()) {
-		t.Errorf("missing %v, seed %d, %d results", report.Missing, report.Seed, len(report.Results))
-	}
+	assert.Truef(t, len(report.Missing) == 15 && report.Seed != 0 && len(report.Results) == len(userChecks()),
+		"missing %v, seed %d, %d results", report.Missing, report.Seed, len(report.Results))
 	var b bytes.Buffer
-	if err := report.WriteJSON(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, report.WriteJSON(&b))
 	var back Report
 	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.Seed != report.Seed || len(back.Results) != len(userChecks()) {
 		t.Errorf("the JSON does not read back: %v, %+v", err, back)
@@ -166,9 +161,8 @@ func TestCheckNamesTheBrokenClause(t *testing.T) {
 	h := Harness{New: func(t testing.TB) adapter.Adapter { return partial(t, &users{noCheck: true}) }}
 	report := checkUsers(t, h, Options{Seed: 42})
 	x, _ := report.Result("USER-11")
-	if x.Outcome != Fail || report.Verdict() != "fails" || report.Seed != 42 {
-		t.Fatalf("got %+v, verdict %q", x, report.Verdict())
-	}
+	require.Truef(t, x.Outcome == Fail && report.Verdict() == "fails" && report.Seed == 42,
+		"got %+v, verdict %q", x, report.Verdict())
 	if evidence := strings.Join(x.Evidence, "\n"); !strings.Contains(evidence, "CreateUser with a taken e-mail: succeeded") || !strings.Contains(evidence, "calls:\n  CreateUser(") {
 		t.Errorf("evidence %q", evidence)
 	}
@@ -178,9 +172,8 @@ func TestMissingMethodsDoNotApply(t *testing.T) {
 	a := partial(t, onlyGetUser{})
 	report := checkUsers(t, Harness{New: func(testing.TB) adapter.Adapter { return a }}, Options{})
 	for _, x := range report.Results {
-		if x.Outcome != NotApplicable || !strings.HasPrefix(x.Reason, "the adapter has no ") {
-			t.Errorf("%s: %s (%s)", x.Clause.ID, x.Outcome, x.Reason)
-		}
+		assert.Truef(t, x.Outcome == NotApplicable && strings.HasPrefix(x.Reason, "the adapter has no "),
+			"%s: %s (%s)", x.Clause.ID, x.Outcome, x.Reason)
 	}
 }
 
@@ -195,18 +188,15 @@ func TestWaivers(t *testing.T) {
 	}
 	report := checkUsers(t, h, Options{Only: []string{"USER-11"}})
 	x, _ := report.Result("USER-11")
-	if x.Outcome != Waived || report.Verdict() != "partial, unsafe" || len(report.Failed()) != 0 {
-		t.Errorf("got %s, verdict %q", x.Outcome, report.Verdict())
-	}
+	assert.Truef(t, x.Outcome == Waived && report.Verdict() == "partial, unsafe" && len(report.Failed()) == 0,
+		"got %s, verdict %q", x.Outcome, report.Verdict())
 	h.New = newUsers
 	report = checkUsers(t, h, Options{Only: []string{"USER-11"}})
 	if x, _ := report.Result("USER-11"); x.Outcome != Fail || len(report.Failed()) != 1 {
 		t.Errorf("a waived clause that passes: got %s, want an error", x.Outcome)
 	}
 	report = checkUsers(t, Harness{New: newUsers, Waivers: []Waiver{{Clause: "USER-12", Reason: "stale"}}}, Options{Only: []string{"USER-12"}})
-	if len(report.Failed()) != 1 {
-		t.Errorf("a stale waiver of a SHOULD is not an error")
-	}
+	assert.Len(t, report.Failed(), 1, "a stale waiver of a SHOULD is not an error")
 }
 
 // TestRacyWaivers checks that a clause with a Racy waiver stays waived if it
@@ -224,9 +214,8 @@ func TestRacyWaivers(t *testing.T) {
 			Waivers: []Waiver{{Clause: "CONC-03", Reason: "a store without unique keys", Link: "https://example.test/1", Racy: true}},
 		}, Options{Only: []string{"CONC-03"}, Rounds: 0.1})
 		x, _ := report.Result("CONC-03")
-		if x.Outcome != Waived || x.Reason != test.want || report.Verdict() != "partial, unsafe" || len(report.Failed()) != 0 {
-			t.Errorf("%s: got %s (%s), verdict %q", name, x.Outcome, x.Reason, report.Verdict())
-		}
+		assert.Truef(t, x.Outcome == Waived && x.Reason == test.want && report.Verdict() == "partial, unsafe" && len(report.Failed()) == 0,
+			"%s: got %s (%s), verdict %q", name, x.Outcome, x.Reason, report.Verdict())
 	}
 }
 
@@ -254,14 +243,11 @@ func TestScans(t *testing.T) {
 			}})
 		}}
 		x, _ := checkUsers(t, h, Options{Only: []string{"VOL-02"}}).Result("VOL-02")
-		if x.Outcome != Pass {
-			t.Errorf("Scans %q: got %s: %v", why, x.Outcome, x.Evidence)
-		}
+		assert.Equalf(t, Pass, x.Outcome, "Scans %q: got %s: %v", why, x.Outcome, x.Evidence)
 		return n, strings.Join(x.Evidence, "\n")
 	}
-	if n, notes := lookups(""); n < 1000 || notes != "" {
-		t.Errorf("got %d lookups (%s), want 1,000 and more", n, notes)
-	}
+	n, notes := lookups("")
+	assert.Truef(t, n >= 1000 && notes == "", "got %d lookups (%s), want 1,000 and more", n, notes)
 	if n, notes := lookups("a file without indexes"); n < 125 || n > 200 || !strings.Contains(notes, "one record in 8 is looked up: a file without indexes") {
 		t.Errorf("got %d lookups (%s) of a store that scans, want 125 and few more", n, notes)
 	}
@@ -272,13 +258,10 @@ func TestScans(t *testing.T) {
 func TestRounds(t *testing.T) {
 	for rounds, want := range map[float64][2]int{0: {60, 1}, 0.1: {6, 1}, 0.001: {1, 1}, 2.5: {150, 2}} {
 		r, err := newRun(&Harness{New: newUsers}, Options{Rounds: rounds})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c := r.kit.NewContext("")
-		if got := [2]int{c.Rounds(60), c.Rounds(1)}; got != want {
-			t.Errorf("Rounds %v: 60 and 1 become %v, want %v", rounds, got, want)
-		}
+		got := [2]int{c.Rounds(60), c.Rounds(1)}
+		assert.Truef(t, got == want, "Rounds %v: 60 and 1 become %v, want %v", rounds, got, want)
 		if got, want := c.Span(time.Second), time.Duration(r.options.Rounds*float64(time.Second)); got != want {
 			t.Errorf("Rounds %v: a second becomes %v, want %v", rounds, got, want)
 		}
@@ -312,9 +295,8 @@ func TestParallel(t *testing.T) {
 			close(two)
 		}
 		for id := range live {
-			if i := slices.IndexFunc(checks(), func(k kit.Check) bool { return k.ID == id }); checks()[i].Alone && len(live) > 1 {
-				t.Errorf("%s does not run alone: %v", id, live)
-			}
+			i := slices.IndexFunc(checks(), func(k kit.Check) bool { return k.ID == id })
+			assert.Falsef(t, checks()[i].Alone && len(live) > 1, "%s does not run alone: %v", id, live)
 		}
 		t.Cleanup(func() {
 			mu.Lock()
@@ -327,9 +309,8 @@ func TestParallel(t *testing.T) {
 	one := checkUsers(t, Harness{New: newUsers}, o)
 	o.Parallel, o.Progress = 8, func(Result) { reported++ }
 	many := checkUsers(t, h, o)
-	if len(one.Results) != len(many.Results) || reported != len(many.Results) {
-		t.Fatalf("%d results one by one, %d in parallel, %d reported", len(one.Results), len(many.Results), reported)
-	}
+	require.Truef(t, len(one.Results) == len(many.Results) && reported == len(many.Results),
+		"%d results one by one, %d in parallel, %d reported", len(one.Results), len(many.Results), reported)
 	for i, x := range many.Results {
 		if want := one.Results[i]; x.Clause.ID != want.Clause.ID || x.Outcome != want.Outcome {
 			t.Errorf("result %d: got %s %s, want %s %s\n%s", i, x.Clause.ID, x.Outcome, want.Clause.ID, want.Outcome, strings.Join(x.Evidence, "\n"))
@@ -363,9 +344,7 @@ func TestRunWithParallel(t *testing.T) {
 		return newUsers(t)
 	}}
 	Run(t, h)
-	if open < 2 {
-		t.Errorf("%d adapters were opened at once, want 2 or more", open)
-	}
+	assert.Truef(t, open >= 2, "%d adapters were opened at once, want 2 or more", open)
 }
 
 func TestHarnessIsValidated(t *testing.T) {
@@ -385,15 +364,12 @@ func TestHarnessIsValidated(t *testing.T) {
 			t.Errorf("got %v, want an error containing %q", err, want)
 		}
 	}
-	if _, err := Check(t.Context(), Harness{New: newUsers}, Options{Only: []string{"NOPE"}}); err == nil {
-		t.Error("an unknown clause in Only is accepted")
-	}
-	if _, err := Check(t.Context(), Harness{New: newUsers}, Options{Rounds: -1}); err == nil {
-		t.Error("negative Rounds are accepted")
-	}
-	if _, err := Check(t.Context(), Harness{New: newUsers}, Options{Parallel: -1}); err == nil {
-		t.Error("a negative Parallel is accepted")
-	}
+	_, err := Check(t.Context(), Harness{New: newUsers}, Options{Only: []string{"NOPE"}})
+	assert.Error(t, err, "an unknown clause in Only is accepted")
+	_, err = Check(t.Context(), Harness{New: newUsers}, Options{Rounds: -1})
+	assert.Error(t, err, "negative Rounds are accepted")
+	_, err = Check(t.Context(), Harness{New: newUsers}, Options{Parallel: -1})
+	assert.Error(t, err, "a negative Parallel is accepted")
 }
 
 func TestWatchdogEndsAStuckClause(t *testing.T) {
@@ -434,20 +410,16 @@ func TestCallsThatWaitAreOneFinding(t *testing.T) {
 func isOneHang(t *testing.T, report *Report) {
 	t.Helper()
 	broken := report.With(Fail)
-	if len(broken) != 1 || len(broken[0].Evidence) == 0 {
-		t.Fatalf("got %d broken clauses, want one: %v", len(broken), broken)
-	}
+	require.Truef(t, len(broken) == 1 && len(broken[0].Evidence) != 0,
+		"got %d broken clauses, want one: %v", len(broken), broken)
 	first, _, _ := strings.Cut(broken[0].Evidence[0], "\n")
-	if want := regexp.MustCompile(`^GetUser\(".*"\) has not returned for [0-9.]+m?s; it is at .*run_test\.go:\d+, in .*users.*GetUser`); !want.MatchString(first) {
-		t.Errorf("got the finding %q", first)
-	}
+	want := regexp.MustCompile(`^GetUser\(".*"\) has not returned for [0-9.]+m?s; it is at .*run_test\.go:\d+, in .*users.*GetUser`)
+	assert.Truef(t, want.MatchString(first), "got the finding %q", first)
 	after := report.With(NotReached)
-	if len(after) < 3 || after[0].Reason != "calls hang, see "+broken[0].Clause.ID || report.Verdict() != "fails" {
-		t.Errorf("the verdict is %q, and these clauses were not reached: %v", report.Verdict(), after)
-	}
-	if len(report.Failed()) != 1+len(after) {
-		t.Errorf("%d clauses fail the run, want the broken one and those not reached: %d", len(report.Failed()), 1+len(after))
-	}
+	assert.Truef(t, len(after) >= 3 && after[0].Reason == "calls hang, see "+broken[0].Clause.ID && report.Verdict() == "fails",
+		"the verdict is %q, and these clauses were not reached: %v", report.Verdict(), after)
+	assert.Equalf(t, 1+len(after), len(report.Failed()),
+		"%d clauses fail the run, want the broken one and those not reached: %d", len(report.Failed()), 1+len(after))
 }
 
 // TestHangFailsAnyClause has a call that hangs in a SHOULD clause that is waived, made through the
@@ -466,21 +438,17 @@ func TestHangFailsAnyClause(t *testing.T) {
 				}})
 			}}
 			r, err := newRun(&h, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			x := r.check(t.Context(), kit.Check{ID: "USER-05", Test: call})
 			report := r.report(true)
-			if x.Outcome != Fail || report.Verdict() != "fails" || len(report.Failed()) != 1 {
-				t.Errorf("got %s %q, the verdict %q, want a failure", x.Outcome, x.Reason, report.Verdict())
-			}
+			assert.Truef(t, x.Outcome == Fail && report.Verdict() == "fails" && len(report.Failed()) == 1,
+				"got %s %q, the verdict %q, want a failure", x.Outcome, x.Reason, report.Verdict())
 			text, _ := r.failure("TestX/USER/USER-05", x)
 			if first, _, _ := strings.Cut(text, "\n"); !strings.HasPrefix(first, `GetUser("nobody") has not returned for `) || !strings.HasSuffix(first, ", during USER-05") {
 				t.Errorf("the first line is not the call:\n%s", text)
 			}
-			if !strings.Contains(text, "a lock, a row, a connection or a transaction that an earlier call kept") || strings.Contains(text, "clauses/user.md") {
-				t.Errorf("the advice is not about calls that hang:\n%s", text)
-			}
+			assert.Truef(t, strings.Contains(text, "a lock, a row, a connection or a transaction that an earlier call kept") && !strings.Contains(text, "clauses/user.md"),
+				"the advice is not about calls that hang:\n%s", text)
 		})
 	}
 }
@@ -533,38 +501,31 @@ func TestOutput(t *testing.T) {
 	for name := range broken {
 		out := outputOf(t, name, "-test.v=false")
 		lines := strings.Split(out, "\n")
-		if len(lines) > 200 {
-			t.Errorf("%s: %d lines are printed, want 200 at most:\n%s", name, len(lines), out)
-		}
+		assert.Truef(t, len(lines) <= 200, "%s: %d lines are printed, want 200 at most:\n%s", name, len(lines), out)
 		if last := lines[len(lines)-2]; lines[len(lines)-1] != "FAIL" || !strings.Contains(last, ": fails; MUST kept") || !strings.Contains(last, "; broken ") {
 			t.Errorf("%s: the last lines are not the summary: %q", name, lines[len(lines)-2:])
 		}
 		command := regexp.MustCompile(`(?m)… \d+ more lines\n +ADAPTERTEST_SEED=\d+ go test -run '\^TestOutput\$/\^([A-Z]+)\$/\^[A-Z]+-`)
-		if name == "addressless" && (!command.MatchString(out) || strings.Count(out, "MUST FLOW-04:") != 1) {
-			t.Errorf("each broken clause is to be printed once, with the command for the rest:\n%s", out)
-		}
+		assert.Falsef(t, name == "addressless" && (!command.MatchString(out) || strings.Count(out, "MUST FLOW-04:") != 1),
+			"each broken clause is to be printed once, with the command for the rest:\n%s", out)
 	}
 	// After the summary, -v has only the list of go test.
 	_, after, _ := strings.Cut(outputOf(t, "keeping", "-test.v=true"), ": fails; MUST kept")
-	if own := regexp.MustCompile(`(?m)^ *--- .*\n|^FAIL$`).ReplaceAllString(after, ""); strings.Count(own, "\n") != 1 {
-		t.Errorf("this follows the summary: %q", own)
-	}
+	own := regexp.MustCompile(`(?m)^ *--- .*\n|^FAIL$`).ReplaceAllString(after, "")
+	assert.Equalf(t, 1, strings.Count(own, "\n"), "this follows the summary: %q", own)
 }
 
 // outputOf returns what a run of the quick form over a broken adapter prints in another process.
 func outputOf(t *testing.T, adapter, flag string) string {
 	t.Helper()
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	again := exec.CommandContext(t.Context(), binary, "-test.run=^TestOutput$", "-test.short", flag) //nolint:gosec // the test runs itself
 	again.Env = append(os.Environ(), "ADAPTERTEST_OUTPUT="+adapter, "ADAPTERTEST_REPORT=")
 	out, err := again.Output()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Fatalf("%s: %v: want a test that fails\n%s", adapter, err, out)
-	}
+	require.Truef(t, errors.As(err, &exit) && exit.ExitCode() == 1,
+		"%s: %v: want a test that fails\n%s", adapter, err, out)
 	return strings.TrimSpace(string(out))
 }
 
@@ -585,26 +546,17 @@ func (locked) UpdateUser(context.Context, adapter.UserUpdate) (*adapter.User, er
 func TestDeadlockIsAnsweredByRetry(t *testing.T) {
 	h := modelHarness(func(m *model.Model) adapter.Adapter { return locked{m} })
 	report, err := Check(t.Context(), h, Options{Only: []string{"USER"}, Rounds: QuickRounds})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var text strings.Builder
-	if err := report.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(text.String(), "retry: the store ended a transaction (40P01)") || strings.Contains(text.String(), "CLAUSES") {
-		t.Error(text.String())
-	}
+	require.NoError(t, report.WriteText(&text))
+	assert.True(t, strings.Contains(text.String(), "retry: the store ended a transaction (40P01)") && !strings.Contains(text.String(), "CLAUSES"),
+		text.String())
 }
 
 // TestNamesSubtests: clauses that go test names run one after the other, and groups do not.
 func TestNamesSubtests(t *testing.T) {
 	run, skip := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String()
-	t.Cleanup(func() {
-		if err := errors.Join(flag.Set("test.run", run), flag.Set("test.skip", skip)); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { assert.NoError(t, errors.Join(flag.Set("test.run", run), flag.Set("test.skip", skip))) })
 	for pattern, want := range map[string]bool{
 		"":                                    false,
 		"^TestConformance$":                   false,
@@ -613,12 +565,8 @@ func TestNamesSubtests(t *testing.T) {
 		"^TestConformance$/^one$/CONC/CONC-1": true,
 	} {
 		for name, other := range map[string]string{"test.run": "test.skip", "test.skip": "test.run"} {
-			if err := errors.Join(flag.Set(name, pattern), flag.Set(other, "")); err != nil {
-				t.Fatal(err)
-			}
-			if got := namesSubtests("TestConformance/one/group"); got != want {
-				t.Errorf("-%s %s: got %v, want %v", name, pattern, got, want)
-			}
+			require.NoError(t, errors.Join(flag.Set(name, pattern), flag.Set(other, "")))
+			assert.Equalf(t, want, namesSubtests("TestConformance/one/group"), "-%s %s", name, pattern)
 		}
 	}
 }
@@ -629,27 +577,20 @@ func TestTimesOfSubtests(t *testing.T) {
 		h := modelHarness(func(m *model.Model) adapter.Adapter { return patient{m} })
 		h.Parallel = 4
 		r, err := newRun(&h, Options{Rounds: QuickRounds})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.checks = userChecks()
 		r.test(t)
 		return
 	}
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	again := exec.CommandContext(t.Context(), binary, "-test.run=^TestTimesOfSubtests$", "-test.short", "-test.v") //nolint:gosec // the test runs itself
 	again.Env = append(os.Environ(), "ADAPTERTEST_TIMES=1", "ADAPTERTEST_REPORT=")
 	out, err := again.Output()
-	if err != nil {
-		t.Errorf("%v: the adapter keeps the clauses", err)
-	}
+	assert.NoError(t, err, "the adapter keeps the clauses")
 	const sleeps = `(?m)^ +--- PASS: TestTimesOfSubtests/USER/USER-02-\S+ \(0\.00s\)`
-	if regexp.MustCompile(sleeps).Match(out) || !bytes.Contains(out, []byte("--- PASS: TestTimesOfSubtests/USER/USER-02-")) {
-		t.Errorf("USER-02 has calls that take 20 ms:\n%s", out)
-	}
+	assert.Truef(t, !regexp.MustCompile(sleeps).Match(out) && bytes.Contains(out, []byte("--- PASS: TestTimesOfSubtests/USER/USER-02-")),
+		"USER-02 has calls that take 20 ms:\n%s", out)
 }
 
 func TestPanicsAreFailures(t *testing.T) {
@@ -661,24 +602,20 @@ func TestPanicsAreFailures(t *testing.T) {
 		}})
 	}}
 	report := checkUsers(t, h, Options{Only: []string{"USER-08"}})
-	if x, _ := report.Result("USER-08"); x.Outcome != Fail || !strings.Contains(strings.Join(x.Evidence, "\n"), "panicked: boom") {
-		t.Errorf("got %+v", x)
-	}
+	x, _ := report.Result("USER-08")
+	assert.Truef(t, x.Outcome == Fail && strings.Contains(strings.Join(x.Evidence, "\n"), "panicked: boom"), "got %+v", x)
 	report = checkUsers(t, Harness{New: func(testing.TB) adapter.Adapter { panic("no store") }}, Options{Only: []string{"USER-01"}})
-	if x, _ := report.Result("USER-01"); x.Outcome != Fail || !strings.Contains(strings.Join(x.Evidence, "\n"), "no store") {
-		t.Errorf("got %+v", x)
-	}
+	x, _ = report.Result("USER-01")
+	assert.Truef(t, x.Outcome == Fail && strings.Contains(strings.Join(x.Evidence, "\n"), "no store"), "got %+v", x)
 }
 
 func TestHarnessFailuresAndSkips(t *testing.T) {
 	report := checkUsers(t, Harness{New: func(t testing.TB) adapter.Adapter { t.Fatal("no server"); return nil }}, Options{Only: []string{"USER-01"}})
-	if x, _ := report.Result("USER-01"); x.Outcome != Fail || x.Evidence[0] != "harness: no server" {
-		t.Errorf("Fatal: got %+v", x)
-	}
+	x, _ := report.Result("USER-01")
+	assert.Truef(t, x.Outcome == Fail && x.Evidence[0] == "harness: no server", "Fatal: got %+v", x)
 	report = checkUsers(t, Harness{New: func(t testing.TB) adapter.Adapter { t.Skip("no server"); return nil }}, Options{Only: []string{"USER-01"}})
-	if x, _ := report.Result("USER-01"); x.Outcome != NotVerified || x.Reason != "the harness skipped: no server" {
-		t.Errorf("Skip: got %+v", x)
-	}
+	x, _ = report.Result("USER-01")
+	assert.Truef(t, x.Outcome == NotVerified && x.Reason == "the harness skipped: no server", "Skip: got %+v", x)
 }
 
 func TestCleanupsRunLastFirst(t *testing.T) {
@@ -689,9 +626,7 @@ func TestCleanupsRunLastFirst(t *testing.T) {
 		return newUsers(t)
 	}}
 	checkUsers(t, h, Options{Only: []string{"USER-01"}})
-	if len(order) != 2 || order[0] != 2 {
-		t.Errorf("got %v", order)
-	}
+	assert.Truef(t, len(order) == 2 && order[0] == 2, "got %v", order)
 }
 
 func TestUninvolvedUserIsCompared(t *testing.T) {
@@ -716,9 +651,8 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("ADAPTERTEST_SEED", "7")
 	t.Setenv("ADAPTERTEST_ROUNDS", "0.5")
 	t.Setenv("ADAPTERTEST_STRICT", "1")
-	if o, err := optionsFromEnvironment(); err != nil || o.Seed != 7 || o.Rounds != 0.5 || !o.Strict {
-		t.Errorf("got %+v, %v", o, err)
-	}
+	o, err := optionsFromEnvironment()
+	assert.Truef(t, err == nil && o.Seed == 7 && o.Rounds == 0.5 && o.Strict, "got %+v, %v", o, err)
 	t.Setenv("ADAPTERTEST_SEED", "seven")
 	t.Setenv("ADAPTERTEST_STRICT", "yes")
 	if _, err := optionsFromEnvironment(); err == nil || !strings.Contains(err.Error(), "ADAPTERTEST_SEED") || !strings.Contains(err.Error(), "ADAPTERTEST_STRICT") {
@@ -767,17 +701,14 @@ func TestPairsWithoutLookups(t *testing.T) {
 	h := Harness{Name: "linker", New: func(t testing.TB) adapter.Adapter { return partial(t, &linker{}) }}
 	report := checkUsers(t, h, Options{Rounds: QuickRounds, Only: []string{"CONC-14", "CONC-15", "CONC-21"}})
 	for _, r := range report.Results {
-		if r.Outcome != Pass {
-			t.Errorf("%s: %s %v", r.Clause.ID, r.Outcome, r.Evidence)
-		}
+		assert.Equalf(t, Pass, r.Outcome, "%s: %s %v", r.Clause.ID, r.Outcome, r.Evidence)
 	}
 }
 
 func TestTestPatternMatchesOneTest(t *testing.T) {
 	got := testPattern("TestAdapter/sqlite_(modernc)/x#01")
-	if want := `^TestAdapter$/^sqlite_\(modernc\)$/^x#01$`; got != want {
-		t.Fatalf("got %s, want %s", got, want)
-	}
+	want := `^TestAdapter$/^sqlite_\(modernc\)$/^x#01$`
+	require.Equal(t, want, got)
 	for part := range strings.SplitSeq(got, "/") {
 		regexp.MustCompile(part)
 	}
@@ -787,9 +718,7 @@ func TestTestPatternMatchesOneTest(t *testing.T) {
 // breaks others too, and the first findings are printed. It is so in a run of some groups, too.
 func TestRecordsComeFirst(t *testing.T) {
 	r, err := newRun(&Harness{New: func(testing.TB) adapter.Adapter { return model.New() }}, Options{Rounds: QuickRounds, Parallel: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, without := range []string{"", "SIGNUP"} {
 		var order []string // a name for each group, when it begins
 		r.checkTogether(t.Context(), kit.Keep(r.checks, func(k kit.Check) bool { return groupOf(k.ID) != without }), func(k kit.Check) {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // kept is a session in a mapStore.
@@ -173,25 +175,19 @@ func TestCorrectSessionStores(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			report, err := adaptertest.CheckSessions(t.Context(), sessionHarness(open), adaptertest.Options{Rounds: adaptertest.QuickRounds})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, x := range report.Results {
-				if x.Outcome == adaptertest.Fail || x.Outcome == adaptertest.NotReached {
-					t.Errorf("%s: %s", x.Clause.ID, strings.Join(x.Evidence, "\n"))
-				}
+				assert.Truef(t, x.Outcome != adaptertest.Fail && x.Outcome != adaptertest.NotReached,
+					"%s: %s", x.Clause.ID, strings.Join(x.Evidence, "\n"))
 			}
 			for _, x := range report.With(adaptertest.Recorded) {
-				if x.Clause.Level != adaptertest.May && name == "full" {
-					t.Errorf("%s is recorded: %s", x.Clause.ID, x.Reason)
-				}
+				assert.Falsef(t, x.Clause.Level != adaptertest.May && name == "full", "%s is recorded: %s", x.Clause.ID, x.Reason)
 			}
 			if x, _ := report.Result("SESS-05"); name == "map" && x.Outcome != adaptertest.Recorded {
 				t.Errorf("SESS-05 of a store without Insert: %s", x.Outcome)
 			}
-			if must, of := report.Score(adaptertest.Must); must < 40 || must > of {
-				t.Errorf("%d of %d MUST", must, of)
-			}
+			must, of := report.Score(adaptertest.Must)
+			assert.Truef(t, must >= 40 && must <= of, "%d of %d MUST", must, of)
 		})
 	}
 }
@@ -449,16 +445,12 @@ func TestBrokenSessionStores(t *testing.T) {
 			h := sessionHarness(test.open)
 			for try := range 3 { // races
 				report, err := adaptertest.CheckSessions(t.Context(), h, adaptertest.Options{Only: []string{test.clause}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				x, ok := report.Result(test.clause)
 				if x.Outcome == adaptertest.Fail {
 					return
 				}
-				if try == 2 {
-					t.Errorf("%s found nothing: %v, %+v", test.clause, ok, x)
-				}
+				assert.NotEqualf(t, 2, try, "%s found nothing: %v, %+v", test.clause, ok, x)
 			}
 		})
 	}
@@ -467,9 +459,8 @@ func TestBrokenSessionStores(t *testing.T) {
 // TestSessionHarnessIsValidated checks that a harness without New is an error.
 func TestSessionHarnessIsValidated(t *testing.T) {
 	t.Parallel()
-	if _, err := adaptertest.CheckSessions(t.Context(), adaptertest.SessionHarness{}, adaptertest.Options{}); err == nil {
-		t.Error("no error without New")
-	}
+	_, err := adaptertest.CheckSessions(t.Context(), adaptertest.SessionHarness{}, adaptertest.Options{})
+	assert.Error(t, err, "no error without New")
 }
 
 // A session manager keeps bytes by token. An author writes a shim with the three methods of

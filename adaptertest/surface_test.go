@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestNoAliasIsExported reads the packages that an author imports: a type that is an alias
@@ -15,21 +18,16 @@ func TestNoAliasIsExported(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{".", "bench", "fault", "remote"} {
 		paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("%d Go files in %s, error %v", len(paths), dir, err)
-		}
+		require.Truef(t, err == nil && len(paths) != 0, "%d Go files in %s, error %v", len(paths), dir, err)
 		for _, path := range paths {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ast.Inspect(file, func(n ast.Node) bool {
-				if s, ok := n.(*ast.TypeSpec); ok && s.Assign.IsValid() && s.Name.IsExported() {
-					t.Errorf("%s: %s is an alias", path, s.Name.Name)
-				}
+				s, ok := n.(*ast.TypeSpec)
+				assert.Falsef(t, ok && s.Assign.IsValid() && s.Name.IsExported(), "%s: %s is an alias", path, s.Name.Name)
 				return true
 			})
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/clauses/values"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // storedKeys is a model that keeps the keys of all records that were stored in it.
@@ -88,9 +90,8 @@ func TestTwoRunsShareNoKeys(t *testing.T) {
 		h.Parallel = 4
 		// Clauses about concurrency and volume make their keys like all others.
 		only := []string{"USER", "ACCT", "SESS", "VTOK", "AUTHN", "CASC", "DATA", "INPUT", "ISO-05", "ALIAS", "SIGNUP", "ALIST", "SLIST", "AEDIT", "TEDIT", "PASS"}
-		if _, err := Check(t.Context(), h, Options{Seed: 1, Rounds: QuickRounds, Only: only, Parallel: 8}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Check(t.Context(), h, Options{Seed: 1, Rounds: QuickRounds, Only: only, Parallel: 8})
+		require.NoError(t, err)
 	}
 	for _, word := range append(values.Words, "") { // INPUT-13 passes over what another run stored, and a store should refuse no key
 		for _, kind := range []Kind{UserRecord, SessionRecord, AuthenticatorRecord} {
@@ -98,11 +99,8 @@ func TestTwoRunsShareNoKeys(t *testing.T) {
 		}
 	}
 	for key, record := range runs[0] {
-		if _, ok := runs[1][key]; ok {
-			t.Errorf("both runs stored %s: %s", key, record)
-		}
+		_, ok := runs[1][key]
+		assert.Falsef(t, ok, "both runs stored %s: %s", key, record)
 	}
-	if len(runs[0]) < 4_000 {
-		t.Errorf("a run stored %d keys, want 4,000 and more", len(runs[0]))
-	}
+	assert.Truef(t, len(runs[0]) >= 4_000, "a run stored %d keys, want 4,000 and more", len(runs[0]))
 }

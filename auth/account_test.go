@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestStoredTokensFollowEverySignIn: the stored tokens are those of the last
@@ -21,12 +22,9 @@ func TestStoredTokensFollowEverySignIn(t *testing.T) {
 	st.idp.tokenAnswer = func(m map[string]any) { delete(m, "refresh_token") }
 	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
 	second := st.store.accounts[key]
-	if *second.AccessToken == *first.AccessToken || *second.IDToken == *first.IDToken || *second.ExpiresAt == *first.ExpiresAt {
-		t.Error("the tokens are those of the first sign-in")
-	}
-	if second.RefreshToken == nil || *second.RefreshToken != *first.RefreshToken {
-		t.Error("the refresh token is lost")
-	}
+	assert.True(t, *second.AccessToken != *first.AccessToken && *second.IDToken != *first.IDToken && *second.ExpiresAt != *first.ExpiresAt,
+		"the tokens are those of the first sign-in")
+	assert.True(t, second.RefreshToken != nil && *second.RefreshToken == *first.RefreshToken, "the refresh token is lost")
 }
 
 // TestWhatIsStoredOfATokenAnswer: the default stores seven members. An Account
@@ -57,12 +55,11 @@ func TestWhatIsStoredOfATokenAnswer(t *testing.T) {
 			t.Helper()
 			st.at(newBrowser(t, st), "idp", person).wantLocation(t, origin)
 			a := stores.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: person}]
-			if string(a.AuthorizationDetails) != authorizationDetails || seen != details {
-				t.Errorf("%s: stored are the details %s, want %s; events see %s", kind, a.AuthorizationDetails, authorizationDetails, seen)
-			}
-			if a.AccessToken == nil || a.IDToken == nil || a.RefreshToken == nil || a.ExpiresAt == nil || a.Scope == nil || a.TokenType == nil || a.SessionState == nil {
-				t.Errorf("%s: one of the seven members is not stored: %+v", kind, a)
-			}
+			assert.Truef(t, string(a.AuthorizationDetails) == authorizationDetails && seen == details,
+				"%s: stored are the details %s, want %s; events see %s", kind, a.AuthorizationDetails, authorizationDetails, seen)
+			assert.Truef(t, a.AccessToken != nil && a.IDToken != nil && a.RefreshToken != nil && a.ExpiresAt != nil &&
+				a.Scope != nil && a.TokenType != nil && a.SessionState != nil,
+				"%s: one of the seven members is not stored: %+v", kind, a)
 		}
 		byDefault := site(nil)
 		want(byDefault, "ada", "")

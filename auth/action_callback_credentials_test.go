@@ -8,6 +8,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // passwords is a site with passwords and database sessions. The name that is typed is
@@ -61,20 +63,15 @@ func TestCredentialsMakeDatabaseSessions(t *testing.T) {
 		b.password("ada", "right").wantLocation(t, origin)
 		b.wantSession(`"name":"Ada Lovelace"`)
 	}
-	if len(events) != 2 || events[0] != "ada Ada Lovelace credentials ada" {
-		t.Errorf("events: %q", events)
-	}
+	assert.Truef(t, len(events) == 2 && events[0] == "ada Ada Lovelace credentials ada", "events: %q", events)
 	cookie := laptop.cookies["__Secure-authjs.session-token"]
 	if s, ok := store.sessions[cookie.Value]; !ok || s.UserID != "ada" || !s.Expires.Equal(cookie.Expires) && s.Expires.Sub(cookie.Expires).Seconds() > 1 {
 		t.Errorf("the store has %+v for the cookie %+v", s, cookie)
 	}
-	if list, err := h.Sessions(laptop.request("/")); err != nil || len(list) != 2 {
-		t.Errorf("the list of sessions has %d, %v; want both", len(list), err)
-	}
+	list, err := h.Sessions(laptop.request("/"))
+	assert.Truef(t, err == nil && len(list) == 2, "the list of sessions has %d, %v; want both", len(list), err)
 	newBrowser(t, h).password("ada", "wrong").wantLocation(t, origin+"/auth/signin?error=CredentialsSignin&code=credentials")
-	if len(store.sessions) != 2 {
-		t.Errorf("%d sessions are stored, want 2", len(store.sessions))
-	}
+	assert.Lenf(t, store.sessions, 2, "%d sessions are stored, want 2", len(store.sessions))
 	delete(store.users, "ada")
 	laptop.wantNoSession()
 }
@@ -90,9 +87,7 @@ func TestCredentialsReplaceTheSession(t *testing.T) {
 		before := b.cookies["__Secure-authjs.session-token"]
 		b.password(who, "right").wantLocation(t, origin)
 		b.wantSession(who + "@example.com")
-		if len(store.sessions) != 1 {
-			t.Fatalf("%s: %d sessions are stored, want 1", who, len(store.sessions))
-		}
+		require.Lenf(t, store.sessions, 1, "%s: %d sessions are stored, want 1", who, len(store.sessions))
 		if before != nil {
 			old := newBrowser(t, h)
 			old.cookies["s"] = before
@@ -111,9 +106,8 @@ func TestCredentialsOfNobody(t *testing.T) {
 		b := newBrowser(t, h)
 		b.password(name, "right").wantLocation(t, origin+"/auth/error?error=Configuration")
 		b.wantNoSession()
-		if len(store.sessions) != 0 || !strings.Contains(log.String(), want) {
-			t.Errorf("%q: %d sessions are stored, and the log says %q", name, len(store.sessions), log)
-		}
+		assert.Truef(t, len(store.sessions) == 0 && strings.Contains(log.String(), want),
+			"%q: %d sessions are stored, and the log says %q", name, len(store.sessions), log)
 	}
 }
 
@@ -129,10 +123,7 @@ func TestCredentialsUserMayLink(t *testing.T) {
 	b := newBrowser(t, st)
 	b.password("ada", "lovelace").wantLocation(t, origin)
 	st.at(b, "idp", "ada").wantLocation(t, origin)
-	if owner := st.store.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}].UserID; owner != "ada-1" {
-		t.Errorf("the account is linked to %q", owner)
-	}
-	if got := st.userOf(b).ID; got != "ada-1" {
-		t.Errorf("signed in as %q", got)
-	}
+	assert.Equal(t, "ada-1", st.store.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}].UserID,
+		"the account is linked to")
+	assert.Equal(t, "ada-1", st.userOf(b).ID, "signed in as")
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // isHost reports whether no other host can set the cookie.
@@ -38,12 +40,9 @@ func TestPlantedCheckCookiesEndNoSignIn(t *testing.T) {
 			}
 			before := b.cookies["__Secure-authjs.session-token"]
 			b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, lateAnswer)
-			if !strings.Contains(st.log.String(), "InvalidCheck") {
-				t.Errorf("checks %v: the failure is no InvalidCheck", checks)
-			}
-			if b.cookies["__Secure-authjs.session-token"] != before || len(st.store.accounts) != accounts || len(st.store.users) != users {
-				t.Errorf("checks %v, signed in %v: somebody was signed in or linked", checks, signedIn)
-			}
+			assert.Containsf(t, st.log.String(), "InvalidCheck", "checks %v: the failure is no InvalidCheck", checks)
+			assert.Truef(t, b.cookies["__Secure-authjs.session-token"] == before && len(st.store.accounts) == accounts && len(st.store.users) == users,
+				"checks %v, signed in %v: somebody was signed in or linked", checks, signedIn)
 		}
 	}
 }
@@ -72,22 +71,17 @@ func TestSignInEndsInTheBrowserThatBeganIt(t *testing.T) {
 			for cookie := range b.cookies {
 				mark = mark || cookie == "__Host-authjs.browser" || cookie == "__Host-authjs.csrf-token" || name == "http on loopback" && cookie == "authjs.csrf-token"
 			}
-			if !mark {
-				t.Fatalf("no cookie marks the browser: %v", b.cookies)
-			}
+			require.Truef(t, mark, "no cookie marks the browser: %v", b.cookies)
 			r := b.get("/auth/callback/idp?" + st.idp.authorize(t, l).Encode())
-			if len(st.store.sessions) != 1 || strings.Contains(r.location(), "error") {
-				t.Fatalf("the sign-in leads to %s; log: %s", r.location(), st.log)
-			}
+			require.Truef(t, len(st.store.sessions) == 1 && !strings.Contains(r.location(), "error"),
+				"the sign-in leads to %s; log: %s", r.location(), st.log)
 		})
 	}
 	t.Run("server code", func(t *testing.T) {
 		st := newStage(t, nil)
 		b := newBrowser(t, st)
 		result, err := st.SignIn(b.request("/login"), "idp", auth.SignInOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b.take(result)
 		b.get("/auth/callback/idp?"+st.idp.authorize(t, result.Location).Encode()).wantLocation(t, origin+"/")
 	})
@@ -104,9 +98,7 @@ func TestSignInOfAnotherUserLinksNothing(t *testing.T) {
 		answer := st.idp.authorize(t, st.start(b, "/auth/signin/idp?login_hint=victim"))
 		st.byMail(b).wantLocation(t, origin)
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, refused)
-		if len(st.store.accounts) != 0 {
-			t.Errorf("linked: %v", st.store.accounts)
-		}
+		assert.Empty(t, st.store.accounts, "linked")
 	})
 	t.Run("began as another", func(t *testing.T) {
 		st := newStage(t, nil)
@@ -117,9 +109,7 @@ func TestSignInOfAnotherUserLinksNothing(t *testing.T) {
 		answer := st.idp.authorize(t, st.start(b, "/auth/signin/idp?login_hint=victim"))
 		b.cookies["__Secure-authjs.session-token"] = attacker.cookies["__Secure-authjs.session-token"]
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, refused)
-		if len(st.store.accounts) != 2 {
-			t.Errorf("linked: %v", st.store.accounts)
-		}
+		assert.Len(t, st.store.accounts, 2, "linked")
 	})
 	t.Run("their own account", func(t *testing.T) {
 		st := newStage(t, nil)
@@ -131,18 +121,15 @@ func TestSignInOfAnotherUserLinksNothing(t *testing.T) {
 		answer := st.idp.authorize(t, st.start(b, "/auth/signin/idp?login_hint=ada"))
 		b.cookies["__Secure-authjs.session-token"] = session // another tab finished first
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, origin)
-		if st.userOf(b).ID != id {
-			t.Error("somebody else is signed in")
-		}
+		assert.Equal(t, id, st.userOf(b).ID, "somebody else is signed in")
 	})
 	t.Run("link while signed in", func(t *testing.T) {
 		st := newStage(t, nil)
 		b := newBrowser(t, st)
 		st.at(b, "idp", "ada").wantLocation(t, origin)
 		st.at(b, "other", "ada").wantLocation(t, origin)
-		if len(st.store.users) != 1 || len(st.store.accounts) != 2 {
-			t.Errorf("users %v, accounts %v", st.store.users, st.store.accounts)
-		}
+		assert.Truef(t, len(st.store.users) == 1 && len(st.store.accounts) == 2,
+			"users %v, accounts %v", st.store.users, st.store.accounts)
 	})
 }
 
@@ -152,9 +139,7 @@ func TestProviderWithoutChecksLinksNothing(t *testing.T) {
 	b := newBrowser(t, st)
 	st.at(b, "other", "ada").wantLocation(t, origin)
 	st.at(b, "idp", "mallory").wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
-	if len(st.store.accounts) != 1 {
-		t.Errorf("linked: %v", st.store.accounts)
-	}
+	assert.Len(t, st.store.accounts, 1, "linked")
 	st.states = false
 	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin) // it signs in nevertheless
 }
@@ -201,9 +186,8 @@ func TestPlantedMarkBehindTLS(t *testing.T) {
 			b.cookies[name] = c
 		}
 	}
-	if l := b.get("/auth/callback/idp?" + answer.Encode()).location(); !strings.Contains(l, "error=InvalidCheck") {
-		t.Errorf("the sign-in of the attacker ends in the victim's browser at %q", l)
-	}
+	assert.Contains(t, b.get("/auth/callback/idp?"+answer.Encode()).location(), "error=InvalidCheck",
+		"the sign-in of the attacker ends in the victim's browser at")
 	honest := newBrowser()
 	answer = st.idp.authorize(t, st.start(honest, "/auth/signin/idp?login_hint=ada"))
 	honest.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, "http://app.example.com")
@@ -236,15 +220,11 @@ func TestChecksThatDisagreeLinkNothing(t *testing.T) {
 				if unbound != "" {
 					name := prefix + unbound
 					claims, err := jwt.Decode(jwt.DecodeParams{Token: b.cookies[name].Value, Secrets: []string{secret}, Salt: name, Now: st.clock.Now})
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					sealed, err := jwt.Encode(jwt.EncodeParams{
 						Token: jwt.Claims{"value": claims["value"], "provider": claims["provider"]}, Secrets: []string{secret}, Salt: name, MaxAge: 15 * time.Minute, Now: st.clock.Now,
 					})
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					b.cookies[name].Value = sealed
 				}
 				end := b.get("/auth/callback/idp?" + answer.Encode())
@@ -252,14 +232,11 @@ func TestChecksThatDisagreeLinkNothing(t *testing.T) {
 				switch {
 				case account == "own" || unbound == "":
 					end.wantLocation(t, origin)
-					if want := map[bool]int{true: 1}[account == "new"]; linked != want {
-						t.Errorf("%d accounts were linked, want %d", linked, want)
-					}
+					want := map[bool]int{true: 1}[account == "new"]
+					assert.Equalf(t, want, linked, "%d accounts were linked, want %d", linked, want)
 				default:
 					end.wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
-					if linked != 0 {
-						t.Errorf("linked: %v", st.store.accounts)
-					}
+					assert.Equalf(t, 0, linked, "linked: %v", st.store.accounts)
 				}
 			})
 		}
@@ -297,9 +274,8 @@ func TestProviderIDOfAnotherServer(t *testing.T) {
 			before := evil.count("/token") + honest.count("/token")
 			end := b.get("/auth/callback/idp?" + answer.Encode()).location()
 			asked := evil.count("/token") + honest.count("/token") - before
-			if what == "" && (end != origin || asked != 1) || what != "" && (end == origin || asked != 0) {
-				t.Errorf("the sign-in ends at %s, after %d token requests", end, asked)
-			}
+			assert.Falsef(t, what == "" && (end != origin || asked != 1) || what != "" && (end == origin || asked != 0),
+				"the sign-in ends at %s, after %d token requests", end, asked)
 		})
 	}
 }

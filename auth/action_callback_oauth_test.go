@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 )
@@ -539,9 +541,7 @@ func (a attempt) run(t *testing.T) {
 	began := time.Now()
 	end := b.post("/auth/signin/idp")
 	if strings.HasPrefix(end.location(), s.idp.URL) {
-		if a.atStart {
-			t.Fatalf("the sign-in starts: %s", end.location())
-		}
+		require.Falsef(t, a.atStart, "the sign-in starts: %s", end.location())
 		answer := s.idp.authorize(t, end.location())
 		if a.answer != nil {
 			a.answer(answer)
@@ -555,19 +555,15 @@ func (a attempt) run(t *testing.T) {
 	}
 	end.wantLocation(t, a.page)
 	b.wantNoSession()
-	if n := len(s.store.users) + len(s.store.accounts) + len(s.store.sessions); n > 0 {
-		t.Errorf("%d records are stored", n)
-	}
+	n := len(s.store.users) + len(s.store.accounts) + len(s.store.sessions)
+	assert.Truef(t, n <= 0, "%d records are stored", n)
 	log := s.log.String()
-	if !strings.Contains(log, "type="+string(a.kind)) || !strings.Contains(log, a.log) {
-		t.Errorf("the log has not %s with %q:\n%s", a.kind, a.log, log)
-	}
+	assert.Truef(t, strings.Contains(log, "type="+string(a.kind)) && strings.Contains(log, a.log),
+		"the log has not %s with %q:\n%s", a.kind, a.log, log)
 	shown := []string{end.location(), end.body}
 	if a.atStart && !a.slow { // server code must get the error itself
 		result, err := s.SignIn(httptest.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil), "idp", auth.SignInOptions{})
-		if !errors.Is(err, a.kind) || result != nil {
-			t.Errorf("SignIn: got %v, %v, want %s", result, err, a.kind)
-		}
+		assert.Truef(t, errors.Is(err, a.kind) && result == nil, "SignIn: got %v, %v, want %s", result, err, a.kind)
 		shown = append(shown, fmt.Sprintf("%v %+v %#v", err, err, err))
 	}
 	s.wantNoLeaks(t, shown...)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestPagesWithTokenAreNotStored: a page whose forms have the CSRF token of the
@@ -24,12 +25,9 @@ func TestPagesWithTokenAreNotStored(t *testing.T) {
 		"/auth/error": false, "/auth/verify-request": false,
 	} {
 		r := newBrowser(t, h).get(path)
-		if has := strings.Contains(r.body, `name="csrfToken"`); has != want {
-			t.Errorf("%s: has a token: %v, want %v", path, has, want)
-		}
-		if got := strings.Contains(r.Header.Get("Cache-Control"), "no-store"); got != want {
-			t.Errorf("%s: Cache-Control is %q", path, r.Header.Get("Cache-Control"))
-		}
+		assert.Equalf(t, want, strings.Contains(r.body, `name="csrfToken"`), "%s: has a token", path)
+		assert.Equalf(t, want, strings.Contains(r.Header.Get("Cache-Control"), "no-store"),
+			"%s: Cache-Control is %q", path, r.Header.Get("Cache-Control"))
 	}
 }
 
@@ -40,9 +38,7 @@ func TestCredentialsWithoutFieldsHaveAButton(t *testing.T) {
 	bare := password()
 	bare.ID, bare.Fields = "bare", nil
 	b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password(), bare}}))
-	if page := b.get("/auth/signin").body; !strings.Contains(page, "/auth/callback/bare") {
-		t.Error("a provider without fields has no button")
-	}
+	assert.Contains(t, b.get("/auth/signin").body, "/auth/callback/bare", "a provider without fields has no button")
 }
 
 // navigation are the headers of a browser that opens a page, and script those of
@@ -92,19 +88,13 @@ func TestEveryStatusIsInTheLookOfTheSite(t *testing.T) {
 				body = strings.Replace(body, "username=ada", "username=ada&csrfToken="+b.csrf(), 1)
 			}
 			r := b.do(c.method, c.path, strings.NewReader(body), header)
-			if r.StatusCode != c.status {
-				t.Errorf("%s, %s: status %d, want %d", name, kind, r.StatusCode, c.status)
-			}
-			if page := strings.Contains(r.body, "<main") && strings.Contains(r.body, theme.BrandColor) && strings.Contains(r.body, c.says) &&
-				strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") && strings.Contains(r.Header.Get("Cache-Control"), "no-store"); page != (kind == "page") {
-				t.Errorf("%s, %s: got %v\n%.300s", name, kind, r.Header, r.body)
-			}
-			if kind == "script" && !json.Valid([]byte(r.body)) {
-				t.Errorf("%s: a script gets %q", name, r.body)
-			}
-			if c.status == 429 && r.Header.Get("Retry-After") != "90" || c.status == 405 && r.Header.Get("Allow") != "GET, HEAD, POST" {
-				t.Errorf("%s, %s: the headers are %v", name, kind, r.Header)
-			}
+			assert.Equalf(t, c.status, r.StatusCode, "%s, %s: status", name, kind)
+			page := strings.Contains(r.body, "<main") && strings.Contains(r.body, theme.BrandColor) && strings.Contains(r.body, c.says) &&
+				strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") && strings.Contains(r.Header.Get("Cache-Control"), "no-store")
+			assert.Equalf(t, kind == "page", page, "%s, %s: got %v\n%.300s", name, kind, r.Header, r.body)
+			assert.Falsef(t, kind == "script" && !json.Valid([]byte(r.body)), "%s: a script gets %q", name, r.body)
+			assert.Falsef(t, c.status == 429 && r.Header.Get("Retry-After") != "90" || c.status == 405 && r.Header.Get("Allow") != "GET, HEAD, POST",
+				"%s, %s: the headers are %v", name, kind, r.Header)
 		}
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // realSite is a stage behind a real TLS server, which is reached under the name
@@ -56,9 +59,7 @@ func (s *realSite) send(b *browser, method, target, body string, header http.Hea
 		target = origin + target
 	}
 	r, err := http.NewRequestWithContext(s.t.Context(), method, target, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	for _, c := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 	}
@@ -66,14 +67,10 @@ func (s *realSite) send(b *browser, method, target, body string, header http.Hea
 		r.Header[name] = append(r.Header[name], v...)
 	}
 	resp, err := s.client.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	defer resp.Body.Close()
 	read, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	return &reply{resp, string(read)}
 }
 
@@ -90,9 +87,8 @@ func TestAttacksOverHTTP(t *testing.T) {
 		t.Helper()
 		before := s.state()
 		attack()
-		if after := s.state(); after != before {
-			t.Errorf("%s: the store has %s, before %s", what, after, before)
-		}
+		after := s.state()
+		assert.Equalf(t, before, after, "%s: the store has %s, before %s", what, after, before)
 	}
 	t.Run("methods", func(t *testing.T) {
 		for _, method := range []string{"OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "post", "PROPFIND", "QUERY"} {
@@ -101,9 +97,9 @@ func TestAttacksOverHTTP(t *testing.T) {
 					resp := s.send(victim, method, path, "csrfToken="+csrf+"&email=eve@example.com", http.Header{
 						"Content-Type": formType["Content-Type"], "X-Http-Method-Override": {"POST"}, "X-Http-Method": {"POST"},
 					})
-					if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "GET, HEAD, POST" || len(resp.Header["Set-Cookie"]) > 0 {
-						t.Errorf("%s %s: status %d, Allow %q, cookies %q", method, path, resp.StatusCode, resp.Header.Get("Allow"), resp.Header["Set-Cookie"])
-					}
+					assert.Truef(t, resp.StatusCode == http.StatusMethodNotAllowed &&
+						resp.Header.Get("Allow") == "GET, HEAD, POST" && len(resp.Header["Set-Cookie"]) <= 0,
+						"%s %s: status %d, Allow %q, cookies %q", method, path, resp.StatusCode, resp.Header.Get("Allow"), resp.Header["Set-Cookie"])
 				})
 			}
 		}
@@ -134,9 +130,8 @@ func TestAttacksOverHTTP(t *testing.T) {
 		} {
 			unchanged(t, path, func() {
 				resp := s.send(victim, "POST", path, "csrfToken="+strings.Repeat("0", 64), formType)
-				if resp.StatusCode >= 500 || strings.Contains(resp.body, "panic") {
-					t.Errorf("%s: status %d", path, resp.StatusCode)
-				}
+				assert.Truef(t, resp.StatusCode < 500 && !strings.Contains(resp.body, "panic"),
+					"%s: status %d", path, resp.StatusCode)
 			})
 		}
 	})
@@ -152,24 +147,19 @@ func TestAttacksOverHTTP(t *testing.T) {
 			"encodings": {"Content-Encoding": {"gzip"}, "Accept-Encoding": {"br"}},
 		} {
 			resp := s.send(b, "GET", "/auth/signin", "", h)
-			if resp.StatusCode != http.StatusOK || strings.Contains(resp.body, "evil.example") {
-				t.Errorf("%s: status %d, body has the foreign host: %v", what, resp.StatusCode, strings.Contains(resp.body, "evil.example"))
-			}
+			assert.Truef(t, resp.StatusCode == http.StatusOK && !strings.Contains(resp.body, "evil.example"),
+				"%s: status %d, body has the foreign host: %v", what, resp.StatusCode, strings.Contains(resp.body, "evil.example"))
 		}
 		req := "GET /auth/providers HTTP/1.1\r\nHost: evil.example\r\n\r\n"
 		conn, err := tls.Dial("tcp", s.addr, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a server of the test
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = conn.Close() }()
-		if _, err := io.WriteString(conn, req); err != nil {
-			t.Fatal(err)
-		}
+		_, err = io.WriteString(conn, req)
+		require.NoError(t, err)
 		buffer := make([]byte, 4096)
 		n, err := conn.Read(buffer)
-		if err != nil || bytes.Contains(buffer[:n], []byte("evil.example")) {
-			t.Errorf("a foreign Host header is in the answer: %v\n%s", err, buffer[:n])
-		}
+		assert.Truef(t, err == nil && !bytes.Contains(buffer[:n], []byte("evil.example")),
+			"a foreign Host header is in the answer: %v\n%s", err, buffer[:n])
 	})
 	t.Run("redirects", func(t *testing.T) {
 		for _, target := range []string{
@@ -183,9 +173,8 @@ func TestAttacksOverHTTP(t *testing.T) {
 			b.post("/auth/signout", "callbackUrl", target)
 			l := b.post("/auth/signout", "callbackUrl", target).location()
 			u, err := url.Parse(l)
-			if err != nil || u.Scheme != "https" || u.Host != "app.example.com" || u.User != nil || strings.ContainsAny(l, "\r\n\t\\ ") && !strings.HasPrefix(l, origin+"/") {
-				t.Errorf("%q leads to %q, %v", target, l, err)
-			}
+			assert.Falsef(t, err != nil || u.Scheme != "https" || u.Host != "app.example.com" || u.User != nil || strings.ContainsAny(l, "\r\n\t\\ ") && !strings.HasPrefix(l, origin+"/"),
+				"%q leads to %q, %v", target, l, err)
 		}
 	})
 	t.Run("orders", func(t *testing.T) {
@@ -231,15 +220,12 @@ func TestAttacksOverHTTP(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if in > 1 {
-			t.Errorf("one answer of the provider signed in %d times", in)
-		}
+		assert.Truef(t, in <= 1, "one answer of the provider signed in %d times", in)
 	})
 	t.Run("the honest person", func(t *testing.T) {
 		victim.wantSession(`"name":"ada"`)
-		if resp := s.send(victim, "POST", "/auth/signout", "csrfToken="+csrf, formType); resp.location() != origin {
-			t.Errorf("signing out leads to %q: %s", resp.location(), resp.body)
-		}
+		resp := s.send(victim, "POST", "/auth/signout", "csrfToken="+csrf, formType)
+		assert.Equalf(t, origin, resp.location(), "signing out leads to %q: %s", resp.location(), resp.body)
 		victim.wantNoSession()
 	})
 }

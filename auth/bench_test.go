@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/argon2"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -38,9 +39,7 @@ func benchClaims() auth.Claims {
 // change the result.
 func BenchmarkSessionToken(b *testing.B) {
 	token, err := jwt.Encode(jwt.EncodeParams{Token: benchClaims(), Secrets: []string{benchSecret}, Salt: jwt.CookieName})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	serve, baseline := sessionRequest(b, benchHandler(b, nil), token, 0), sessionTokenBaseline(b)
 	const turn = 64
 	var ours, theirs time.Duration
@@ -85,9 +84,7 @@ func allocated(f func()) (allocs, bytes float64) {
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -95,29 +92,18 @@ func sessionTokenBaseline(b *testing.B) func() {
 	key := make([]byte, 64)
 	_, _ = rand.Read(key)
 	payload, err := json.Marshal(benchClaims())
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	enc, err := jose.NewEncrypter(jose.A256CBC_HS512, jose.Recipient{Algorithm: jose.DIRECT, Key: key}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	sealed, err := enc.Encrypt(payload)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	token, err := sealed.CompactSerialize()
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return func() {
 		object, err := jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.DIRECT}, []jose.ContentEncryption{jose.A256CBC_HS512})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := object.Decrypt(key); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
+		_, err = object.Decrypt(key)
+		require.NoError(b, err)
 	}
 }
 
@@ -140,9 +126,7 @@ func BenchmarkSessionDatabase(b *testing.B) {
 func benchHandler(b *testing.B, a adapter.Adapter) *auth.Handler {
 	b.Helper()
 	h, err := auth.New(auth.Config{Secret: []string{benchSecret}, Adapter: a, URL: "http://localhost", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return h
 }
 
@@ -161,9 +145,8 @@ func sessionRequest(b *testing.B, h *auth.Handler, token string, set int) func()
 	return func() {
 		w := response{header: http.Header{}}
 		h.ServeHTTP(&w, r)
-		if w.status != http.StatusOK || len(w.header["Set-Cookie"]) != set {
-			b.Fatalf("status %d, header %v", w.status, w.header)
-		}
+		require.Truef(b, w.status == http.StatusOK && len(w.header["Set-Cookie"]) == set,
+			"status %d, header %v", w.status, w.header)
 	}
 }
 

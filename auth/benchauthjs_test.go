@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/internal/authjs"
@@ -34,9 +36,7 @@ func measureAuthJS(b *testing.B, task string, more map[string]any) theirs {
 	}
 	var t theirs
 	authjs.Call(b, "bench.mjs", input, &t)
-	if t.Requests == 0 || t.CPU == 0 {
-		b.Fatalf("Auth.js answered nothing: %+v", t)
-	}
+	require.Truef(b, t.Requests != 0 && t.CPU != 0, "Auth.js answered nothing: %+v", t)
 	return t
 }
 
@@ -45,9 +45,7 @@ func measureAuthJS(b *testing.B, task string, more map[string]any) theirs {
 // session each time. For both, the CPU time of all threads is measured.
 func BenchmarkSessionTokenAuthJS(b *testing.B) {
 	token, err := jwt.Encode(jwt.EncodeParams{Token: benchClaims(), Secrets: []string{benchSecret}, Salt: jwt.CookieName})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	serve := sessionRequest(b, benchHandler(b, nil), token, 0)
 	n := 0
 	before := cpuTime(b)
@@ -126,9 +124,7 @@ func benchFlow(b *testing.B, task string, run func(f *flow) time.Duration) {
 			if task == "complete" {
 				want = requests{token: n, userInfo: n * kind.userInfo}
 			}
-			if made != want {
-				b.Errorf("%d sign-ins made the requests %+v, want %+v", n, made, want)
-			}
+			assert.Truef(b, made == want, "%d sign-ins made the requests %+v, want %+v", n, made, want)
 			ours := float64(spent.Nanoseconds()) / float64(n)
 			b.ReportMetric(ours, "ns/op")
 			b.ReportMetric(float64(made.total())/float64(n), "round-trips/op")
@@ -179,9 +175,7 @@ func (f *flow) counts() requests {
 // send returns the URL that the browser is sent to, and its cookies.
 func (f *flow) send(method, target, cookies string) (location, set string) {
 	r, err := http.NewRequestWithContext(f.b.Context(), method, target, nil)
-	if err != nil {
-		f.b.Fatal(err)
-	}
+	require.NoError(f.b, err)
 	if cookies != "" {
 		r.Header.Set("Cookie", cookies)
 	}
@@ -197,15 +191,12 @@ func (f *flow) send(method, target, cookies string) (location, set string) {
 
 func (f *flow) start() (location, cookies string) {
 	location, cookies = f.send(http.MethodPost, "http://localhost/auth/signin/idp", "")
-	if !strings.HasPrefix(location, f.idp.URL) {
-		f.b.Fatalf("the sign-in does not start: %s", location)
-	}
+	require.Truef(f.b, strings.HasPrefix(location, f.idp.URL), "the sign-in does not start: %s", location)
 	return location, cookies
 }
 
 func (f *flow) complete(answer url.Values, cookies string) {
 	location, set := f.send(http.MethodGet, "http://localhost/auth/callback/idp?"+answer.Encode(), cookies)
-	if location != "http://localhost" || !strings.Contains(set, jwt.CookieName+"=") {
-		f.b.Fatalf("the sign-in ends at %s", location)
-	}
+	require.Truef(f.b, location == "http://localhost" && strings.Contains(set, jwt.CookieName+"="),
+		"the sign-in ends at %s", location)
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // countingBody counts the bytes that are read of a body.
@@ -112,9 +114,7 @@ func TestBodiesAreReadLate(t *testing.T) {
 	} {
 		c.config.Secret, c.config.Logger = []string{secret}, quiet
 		h, err := auth.New(c.config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body := &countingBody{Reader: strings.NewReader(`{"csrfToken":"` + strings.Repeat("x", c.size-16) + `"}`)}
 		r := httptest.NewRequest(http.MethodPost, origin+"/auth/signout", body)
 		r.Header.Set("Content-Type", "application/json")
@@ -124,9 +124,8 @@ func TestBodiesAreReadLate(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != c.status || body.read > c.read {
-			t.Errorf("%s: status %d after %d bytes, want %d after at most %d", c.name, w.Code, body.read, c.status, c.read)
-		}
+		assert.Truef(t, w.Code == c.status && body.read <= c.read,
+			"%s: status %d after %d bytes, want %d after at most %d", c.name, w.Code, body.read, c.status, c.read)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -62,9 +63,7 @@ func newHandler(t testing.TB, config auth.Config) *auth.Handler {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	h, err := auth.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -93,9 +92,7 @@ func (o *outbox) last(t testing.TB) string {
 	t.Helper()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.mails) == 0 {
-		t.Fatal("no mail was sent")
-	}
+	require.NotEmpty(t, o.mails, "no mail was sent")
 	return o.mails[len(o.mails)-1].URL
 }
 
@@ -142,9 +139,7 @@ func (b *browser) do(method, target string, body io.Reader, header http.Header) 
 		target = b.site + target
 	}
 	r, err := http.NewRequestWithContext(context.Background(), method, target, body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	for name, v := range header {
 		r.Header[name] = v
 	}
@@ -178,9 +173,8 @@ func (b *browser) get(target string) *reply {
 func (b *browser) csrf() string {
 	b.t.Helper()
 	var v struct{ CSRFToken string }
-	if err := json.Unmarshal([]byte(b.get("/auth/csrf").body), &v); err != nil || v.CSRFToken == "" {
-		b.t.Fatalf("no CSRF token: %v", err)
-	}
+	err := json.Unmarshal([]byte(b.get("/auth/csrf").body), &v)
+	require.Truef(b.t, err == nil && v.CSRFToken != "", "no CSRF token: %v", err)
 	return v.CSRFToken
 }
 
@@ -237,32 +231,26 @@ func (b *browser) press(page *reply, button string) *reply {
 func (b *browser) session() string {
 	b.t.Helper()
 	res := b.get("/auth/session")
-	if res.StatusCode != http.StatusOK {
-		b.t.Fatalf("GET session: status %d", res.StatusCode)
-	}
+	require.Equal(b.t, http.StatusOK, res.StatusCode, "GET session: status")
 	return res.body
 }
 
 func (b *browser) wantSession(want string) {
 	b.t.Helper()
-	if got := b.session(); !strings.Contains(got, want) {
-		b.t.Fatalf("session: got %s, want one with %s", got, want)
-	}
+	got := b.session()
+	require.Containsf(b.t, got, want, "session: got %s, want one with %s", got, want)
 }
 
 func (b *browser) wantNoSession() {
 	b.t.Helper()
-	if got := b.session(); got != "null" {
-		b.t.Fatalf("session: got %s, want null", got)
-	}
+	require.Equal(b.t, "null", b.session(), "session")
 }
 
 // wantLocation checks the URL that the browser is sent to.
 func (r *reply) wantLocation(t testing.TB, want string) {
 	t.Helper()
-	if got := r.location(); got != want {
-		t.Fatalf("location: got %q (status %d), want %q", got, r.StatusCode, want)
-	}
+	got := r.location()
+	require.Equalf(t, want, got, "location: got %q (status %d), want %q", got, r.StatusCode, want)
 }
 
 // logBook collects log records as text.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestHome: a site below a path is led to its own home, and not to the root of
@@ -39,15 +40,12 @@ func TestHome(t *testing.T) {
 			b.submit(c.routes+"/callback/credentials", fields...).wantLocation(t, want)
 		}
 		b := newBrowser(t, h)
-		if page := b.get(c.routes + "/error"); !strings.Contains(page.body, `href="`+c.want+`"`) {
-			t.Errorf("%+v: the error page links elsewhere: %s", c, page.body)
-		}
+		assert.Containsf(t, b.get(c.routes+"/error").body, `href="`+c.want+`"`, "%+v: the error page links elsewhere", c)
 		r := httptest.NewRequest(http.MethodPost, origin+"/app/out", nil)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		result, err := h.SignOut(r, "")
-		if err != nil || strings.TrimSuffix(result.Location, "/") != strings.TrimSuffix(c.want, "/") {
-			t.Errorf("%+v: SignOut leads to %v, %v", c, result, err)
-		}
+		assert.Truef(t, err == nil && strings.TrimSuffix(result.Location, "/") == strings.TrimSuffix(c.want, "/"),
+			"%+v: SignOut leads to %v, %v", c, result, err)
 	}
 }
 
@@ -66,9 +64,8 @@ func TestURLAndBasePathAreNotDropped(t *testing.T) {
 		{origin, "", "javascript:alert(1)", "Config.Home"},
 	} {
 		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: c.url, BasePath: c.basePath, Home: c.home})
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "user:secret") {
-			t.Errorf("%+v: got %v", c, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "user:secret"),
+			"%+v: got %v", c, err)
 	}
 }
 
@@ -91,9 +88,9 @@ func TestForeignRefererIsNoCallbackURL(t *testing.T) {
 		r.Header.Set("Referer", from)
 		in, err := h.SignIn(r, "credentials", auth.SignInOptions{})
 		out, failed := h.SignOut(r, "")
-		if err != nil || failed != nil || in.Location != "/login?callbackUrl="+url.QueryEscape(want) || out.Location != "/bye?callbackUrl="+url.QueryEscape(want) {
-			t.Errorf("from %q: the browser is sent to %v and %v, %v, %v", from, in, out, err, failed)
-		}
+		assert.Truef(t, err == nil && failed == nil && in.Location == "/login?callbackUrl="+url.QueryEscape(want) &&
+			out.Location == "/bye?callbackUrl="+url.QueryEscape(want),
+			"from %q: the browser is sent to %v and %v, %v, %v", from, in, out, err, failed)
 	}
 }
 
@@ -121,9 +118,7 @@ func TestPlantedCallbackURL(t *testing.T) {
 			escaped.WriteString("%" + string("0123456789ABCDEF"[c>>4]) + string("0123456789ABCDEF"[c&15]))
 		}
 		b.cookies[name] = &http.Cookie{Name: name, Value: escaped.String()}
-		if got := b.get("/auth/callback/idp?" + answer.Encode()).location(); got != want {
-			t.Errorf("%q leads to %q, want %q", planted, got, want)
-		}
+		assert.Equalf(t, want, b.get("/auth/callback/idp?"+answer.Encode()).location(), "%q leads to", planted)
 	}
 }
 
@@ -142,18 +137,15 @@ func TestLongCallbackURLIsIgnored(t *testing.T) {
 			b := newBrowser(t, s)
 			b.get("/auth/signin?callbackUrl=/before")
 			r := b.get("/auth/signin?callbackUrl=" + url.QueryEscape(prefix+page))
-			if !strings.Contains(r.body, `name="callbackUrl" value="`+want+`"`) {
-				t.Errorf("%d bytes in the query: the page does not lead to %.80s", size, want)
-			}
+			assert.Containsf(t, r.body, `name="callbackUrl" value="`+want+`"`,
+				"%d bytes in the query: the page does not lead to %.80s", size, want)
 			b.post("/auth/signout", "callbackUrl", prefix+page).wantLocation(t, want)
 			b.post("/auth/signout").wantLocation(t, want) // the URL in the cookie
 			n := 0
 			for _, c := range b.cookies {
 				n += len(c.Name) + len(c.Value)
 			}
-			if n > 2000 {
-				t.Errorf("%d bytes asked for: the cookies have %d bytes", size, n)
-			}
+			assert.Truef(t, n <= 2000, "%d bytes asked for: the cookies have %d bytes", size, n)
 		}
 	}
 	if log := s.log.String(); !strings.Contains(log, `level=WARN msg="auth: request failed"`) || strings.Contains(log, "level=ERROR") || strings.Contains(log, "aaaa") {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestNewReportsEverything: all problems of a configuration are reported at
@@ -36,29 +38,21 @@ func TestNewReportsEverything(t *testing.T) {
 			webauthn("w"), webauthn("x"),
 		},
 	})
-	if err == nil {
-		t.Fatal("no error")
-	}
+	require.Error(t, err, "no error")
 	for _, want := range []error{
 		auth.ErrMissingSecret, auth.ErrInvalidProvider, auth.ErrInvalidEndpoints, auth.ErrMissingAuthorize, auth.ErrMissingAdapter,
 		auth.ErrUnsupportedStrategy, auth.ErrExperimentalFeatureNotEnabled, auth.ErrDuplicateConditionalUI, auth.ErrMissingWebAuthnAutocomplete,
 	} {
-		if !errors.Is(err, want) {
-			t.Errorf("%v is not reported", want)
-		}
+		assert.ErrorIsf(t, err, want, "%v is not reported", want)
 	}
 	for _, want := range []string{
 		"Config.URL", "BasePath", "RedirectProxyURL", "MaxAge", `"a b"`, "Providers[0] is nil", "Providers[1] is nil", "ID is missing",
 		"can't be part of a URL", "another provider", "Authorization.URL", "Token is needed", `"saml"`, "one of Server", `scheme "http"`, "From is missing",
 		"Ceremonies", "WellKnown is not https, so it needs Issuer", "JWKS needs an Issuer", "DefaultMaxAge",
 	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not reported in\n%v", want, err)
-		}
+		assert.Containsf(t, err.Error(), want, "%q is not reported in\n%v", want, err)
 	}
-	if strings.Contains(err.Error(), "password@") {
-		t.Error("a password is reported")
-	}
+	assert.NotContains(t, err.Error(), "password@", "a password is reported")
 }
 
 // TestNewChecksAlgorithms: an algorithm that can't work is reported by New, and
@@ -86,9 +80,9 @@ func TestNewChecksAlgorithms(t *testing.T) {
 			_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{
 				&auth.OAuth{ID: "p", Type: auth.TypeOIDC, Issuer: "https://p.example", ClientID: "c", ClientSecret: c.secret, Client: c.client},
 			}})
-			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, auth.ErrInvalidProvider) || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			assert.Falsef(t, c.want == "" && err != nil || c.want != "" &&
+				(!errors.Is(err, auth.ErrInvalidProvider) || !strings.Contains(err.Error(), c.want)),
+				"got %v, want %q", err, c.want)
 		})
 	}
 }
@@ -115,21 +109,14 @@ func TestAuthReportsOnRequest(t *testing.T) {
 			var book logBook
 			c.config.Logger = book.logger()
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://site.example"+c.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			res := auth.Auth(r, c.config)
 			defer res.Body.Close()
 			body, err := io.ReadAll(res.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if res.StatusCode != c.status || !strings.Contains(string(body), c.want) {
-				t.Errorf("got status %d and %s", res.StatusCode, body)
-			}
-			if (c.status == 200) != (book.String() == "") {
-				t.Errorf("log: %s", book.String())
-			}
+			require.NoError(t, err)
+			assert.Truef(t, res.StatusCode == c.status && strings.Contains(string(body), c.want),
+				"got status %d and %s", res.StatusCode, body)
+			assert.Equalf(t, book.String() == "", c.status == 200, "log: %s", book.String())
 		})
 	}
 }
@@ -138,9 +125,7 @@ func TestAuthReportsOnRequest(t *testing.T) {
 // trusted only if it names a loopback host.
 func TestNewTrustsLoopbackOnly(t *testing.T) {
 	h, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for host, want := range map[string]int{
 		"localhost:3000": 200, "127.0.0.1": 200, "[::1]:80": 200, "app.localhost": 200, "example.com": 500, "localhost.example.com": 500, "127.0.0.1.example.com": 500, "": 500,
 	} {
@@ -148,9 +133,7 @@ func TestNewTrustsLoopbackOnly(t *testing.T) {
 		r.Host, r.RemoteAddr = host, "127.0.0.1:40000"
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != want {
-			t.Errorf("host %q: got status %d, want %d", host, w.Code, want)
-		}
+		assert.Equalf(t, want, w.Code, "host %q: got status", host)
 	}
 }
 
@@ -164,17 +147,11 @@ func TestNewReadsTheEnvironment(t *testing.T) {
 	t.Setenv("AUTH_MY_IDP_SECRET", "shh")
 	p := &auth.OAuth{ID: "my-idp", Issuer: "https://idp.example.com"}
 	h, err := auth.New(auth.Config{Providers: []auth.Provider{p}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/login/providers", nil))
-	if !strings.Contains(w.Body.String(), `"signinUrl":"https://env.example.com/api/login/signin/my-idp"`) {
-		t.Errorf("got %s", w.Body)
-	}
-	if p.ClientID != "" {
-		t.Error("the provider of the application was changed")
-	}
+	assert.Containsf(t, w.Body.String(), `"signinUrl":"https://env.example.com/api/login/signin/my-idp"`, "got %s", w.Body)
+	assert.Empty(t, p.ClientID, "the provider of the application was changed")
 }
 
 // TestVariablesOfNextAuth: NEXTAUTH_SECRET and NEXTAUTH_URL are read, after
@@ -192,21 +169,16 @@ func TestVariablesOfNextAuth(t *testing.T) {
 	} {
 		var config auth.Config
 		auth.SetEnvDefaults(c.env.get, &config, true)
-		if config.URL != c.url || config.BasePath != c.base || !slices.Equal(config.Secret, c.secret) {
-			t.Errorf("%v: got the URL %q, the base path %q, the secrets %q", c.env, config.URL, config.BasePath, config.Secret)
-		}
+		assert.Truef(t, config.URL == c.url && config.BasePath == c.base && slices.Equal(config.Secret, c.secret),
+			"%v: got the URL %q, the base path %q, the secrets %q", c.env, config.URL, config.BasePath, config.Secret)
 		for _, name := range []string{"AUTH_SECRET", "AUTH_SECRET_2", "AUTH_URL", "NEXTAUTH_SECRET", "NEXTAUTH_URL"} {
 			t.Setenv(name, c.env[name])
 		}
 		h, err := auth.New(auth.Config{Providers: []auth.Provider{password()}, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatalf("%v: %v", c.env, err)
-		}
+		require.NoErrorf(t, err, "%v", c.env)
 		if w := httptest.NewRecorder(); c.url != "" {
 			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.base+"/providers", nil))
-			if !strings.Contains(w.Body.String(), `"`+c.url+`/signin/credentials"`) {
-				t.Errorf("%v: got %s", c.env, w.Body)
-			}
+			assert.Containsf(t, w.Body.String(), `"`+c.url+`/signin/credentials"`, "%v: got %s", c.env, w.Body)
 		}
 	}
 }
@@ -224,12 +196,11 @@ func TestVariablesOfAProvider(t *testing.T) {
 			config := auth.Config{Providers: []auth.Provider{&auth.OAuth{ID: id}, &auth.Email{ID: id}}}
 			auth.SetEnvDefaults(vars.get, &config, false)
 			o, _ := config.Providers[0].(*auth.OAuth)
-			if o.ClientSecret != "s" || o.Issuer != "https://i.example" || o.ClientID != map[bool]string{true: "of the first name", false: "id"}[i > 0] {
-				t.Errorf("%s: %s: got %q, %q, %q", id, name, o.ClientID, o.ClientSecret, o.Issuer)
-			}
-			if e, _ := config.Providers[1].(*auth.Email); e.APIKey != "key" {
-				t.Errorf("%s: %s: the key of the mail service is missing", id, name)
-			}
+			assert.Truef(t, o.ClientSecret == "s" && o.Issuer == "https://i.example" &&
+				o.ClientID == map[bool]string{true: "of the first name", false: "id"}[i > 0],
+				"%s: %s: got %q, %q, %q", id, name, o.ClientID, o.ClientSecret, o.Issuer)
+			e, _ := config.Providers[1].(*auth.Email)
+			assert.Equalf(t, "key", e.APIKey, "%s: %s: the key of the mail service is missing", id, name)
 		}
 		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{&auth.OAuth{ID: id, Issuer: "https://i.example"}}})
 		for _, suffix := range []string{"_ID", "_SECRET"} {
@@ -249,9 +220,8 @@ func TestNewBasePath(t *testing.T) {
 	} {
 		t.Setenv("AUTH_URL", c.url)
 		b := newBrowser(t, newHandler(t, auth.Config{BasePath: c.configured}))
-		if got := b.get(c.want + "/session"); got.StatusCode != http.StatusOK {
-			t.Errorf("AUTH_URL %q, BasePath %q: nothing at %s/session", c.url, c.configured, c.want)
-		}
+		assert.Equalf(t, http.StatusOK, b.get(c.want+"/session").StatusCode,
+			"AUTH_URL %q, BasePath %q: nothing at %s/session", c.url, c.configured, c.want)
 	}
 }
 
@@ -279,9 +249,8 @@ func TestEnvironmentDoesNotTrustStrangers(t *testing.T) {
 	} {
 		c.env["AUTH_SECRET"] = secret
 		auth.SetEnvDefaults(c.env.get, &c.config, true)
-		if c.config.URL != c.url || *c.config.TrustHost != c.trust {
-			t.Errorf("%v: the URL is %q and hosts are trusted: %v, want %q and %v", c.env, c.config.URL, *c.config.TrustHost, c.url, c.trust)
-		}
+		assert.Truef(t, c.config.URL == c.url && *c.config.TrustHost == c.trust,
+			"%v: the URL is %q and hosts are trusted: %v, want %q and %v", c.env, c.config.URL, *c.config.TrustHost, c.url, c.trust)
 		if c.url == "" {
 			continue
 		}
@@ -289,12 +258,9 @@ func TestEnvironmentDoesNotTrustStrangers(t *testing.T) {
 		c.config.Providers, c.config.Logger = []auth.Provider{password()}, slog.New(slog.DiscardHandler)
 		res := auth.Auth(httptest.NewRequest(http.MethodGet, "https://evil.example"+c.config.BasePath+"/providers", nil), c.config)
 		body, err := io.ReadAll(res.Body)
-		if err != nil || res.Body.Close() != nil {
-			t.Fatal(err)
-		}
-		if res.StatusCode != http.StatusOK || strings.Contains(string(body), "evil") {
-			t.Errorf("%v: status %d, %s", c.env, res.StatusCode, body)
-		}
+		require.Truef(t, err == nil && res.Body.Close() == nil, "%v", err)
+		assert.Truef(t, res.StatusCode == http.StatusOK && !strings.Contains(string(body), "evil"),
+			"%v: status %d, %s", c.env, res.StatusCode, body)
 	}
 }
 
@@ -310,16 +276,12 @@ func TestSetEnvDefaultsProviders(t *testing.T) {
 	original := slices.Clone(config.Providers)
 	auth.SetEnvDefaults(vars.get, &config, false)
 	o, _ := config.Providers[0].(*auth.OAuth)
-	if o.ClientID != "id" || o.ClientSecret != "s" || o.Issuer != "https://i.example" {
-		t.Error("the variables of EnvID do not count")
-	}
-	if o, _ := config.Providers[1].(*auth.OAuth); o.ClientID != "mine" {
-		t.Error("a given value was replaced")
-	}
-	if e, _ := config.Providers[2].(*auth.Email); e.APIKey != "key" {
-		t.Error("the key of the mail service is missing")
-	}
-	if o, _ := original[0].(*auth.OAuth); o.ClientID != "" {
-		t.Error("the original was changed")
-	}
+	assert.True(t, o.ClientID == "id" && o.ClientSecret == "s" && o.Issuer == "https://i.example",
+		"the variables of EnvID do not count")
+	o, _ = config.Providers[1].(*auth.OAuth)
+	assert.Equal(t, "mine", o.ClientID, "a given value was replaced")
+	e, _ := config.Providers[2].(*auth.Email)
+	assert.Equal(t, "key", e.APIKey, "the key of the mail service is missing")
+	o, _ = original[0].(*auth.OAuth)
+	assert.Empty(t, o.ClientID, "the original was changed")
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // debugMessages are the messages of Auth.js for a site without WebAuthn, and
@@ -70,9 +72,8 @@ func TestDebugMessages(t *testing.T) {
 				got = append(got, m[1])
 			}
 			slices.Sort(got)
-			if got = slices.Compact(got); !slices.Equal(got, want) {
-				t.Errorf("got  %q\nwant %q", got, want)
-			}
+			got = slices.Compact(got)
+			assert.Truef(t, slices.Equal(got, want), "got  %q\nwant %q", got, want)
 		})
 	}
 }
@@ -112,14 +113,11 @@ func TestDebugIsIgnoredWithALogger(t *testing.T) {
 			slog.SetDefault(info)
 		}
 		h, err := auth.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		newBrowser(t, h).get("/auth/nothing")
 		for _, text := range []string{"debug-enabled", "auth: request"} {
-			if got := strings.Contains(book.String(), text+"\"") || strings.Contains(book.String(), text+":"); got != !own {
-				t.Errorf("a logger of the application: %v: the log has %q: %v\n%s", own, text, got, &book)
-			}
+			got := strings.Contains(book.String(), text+"\"") || strings.Contains(book.String(), text+":")
+			assert.Equalf(t, !own, got, "a logger of the application: %v: the log has %q: %v\n%s", own, text, got, &book)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The tests of this file check behaviour that differs from Auth.js on purpose:
@@ -28,9 +30,7 @@ func TestRotationKeepsCSRFCookies(t *testing.T) {
 	b := newBrowser(t, before)
 	token := b.csrf()
 	b.h = after
-	if got := b.csrf(); got != token {
-		t.Errorf("the CSRF token was replaced by the rotation: got %s, want %s", got, token)
-	}
+	assert.Equal(t, token, b.csrf(), "the CSRF token was replaced by the rotation")
 	b.submit("/auth/signout", "csrfToken", token).wantLocation(t, origin)
 }
 
@@ -58,9 +58,7 @@ func TestJoinedSecretsAreAccepted(t *testing.T) {
 		sum := sha256.Sum256([]byte("token" + list))
 		b := newBrowser(t, h)
 		b.cookies["csrf"] = &http.Cookie{Name: "__Host-authjs.csrf-token", Value: "token%7C" + hex.EncodeToString(sum[:])}
-		if got := b.csrf() == "token"; got != want {
-			t.Errorf("%q: the token of the cookie is taken: %v, want %v", list, got, want)
-		}
+		assert.Equalf(t, want, b.csrf() == "token", "%q: the token of the cookie is taken", list)
 	}
 }
 
@@ -87,15 +85,11 @@ func TestTrustHostIsABoolean(t *testing.T) {
 	for value, want := range map[string]bool{"false": false, "0": false, "no": false, "off": false, "FALSE": false, "true": true, "1": true, "yes": true} {
 		config := auth.Config{}
 		auth.SetEnvDefaults(env{"AUTH_TRUST_HOST": value, "NODE_ENV": "production"}.get, &config, false)
-		if *config.TrustHost != want {
-			t.Errorf("AUTH_TRUST_HOST=%s: got %t, want %t", value, *config.TrustHost, want)
-		}
+		assert.Equalf(t, want, *config.TrustHost, "AUTH_TRUST_HOST=%s", value)
 	}
 	config := auth.Config{}
 	auth.SetEnvDefaults(env{"AUTH_URL": "", "AUTH_TRUST_HOST": "true", "NODE_ENV": "production"}.get, &config, false)
-	if !*config.TrustHost {
-		t.Error("an empty AUTH_URL hides AUTH_TRUST_HOST")
-	}
+	assert.True(t, *config.TrustHost, "an empty AUTH_URL hides AUTH_TRUST_HOST")
 }
 
 type env map[string]string
@@ -107,9 +101,8 @@ func TestQueryDoesNotReachThePage(t *testing.T) {
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Session: auth.SessionConfig{Strategy: auth.StrategyJWT}})
 	b := newBrowser(t, h)
 	page := b.get("/auth/signin?csrfToken=mine&providers=x&theme=y&callbackUrl=https%3A%2F%2Fevil.example%2F").body
-	if strings.Contains(page, "mine") || strings.Contains(page, "evil.example") {
-		t.Errorf("the query is in the page:\n%s", page)
-	}
+	assert.Truef(t, !strings.Contains(page, "mine") && !strings.Contains(page, "evil.example"),
+		"the query is in the page:\n%s", page)
 }
 
 // Auth.js matches the base path with a regular expression that does not end
@@ -118,18 +111,15 @@ func TestBasePathEndsAtASlash(t *testing.T) {
 	h := newHandler(t, auth.Config{BasePath: "/a.b"})
 	b := newBrowser(t, h)
 	for path, want := range map[string]int{"/a.b/csrf": 200, "/axb/csrf": 400, "/a.bcsrf": 400, "/a.b": 400, "/x/a.b/csrf": 400} {
-		if got := b.get(path).StatusCode; got != want {
-			t.Errorf("%s: got status %d, want %d", path, got, want)
-		}
+		assert.Equalf(t, want, b.get(path).StatusCode, "%s: got status", path)
 	}
 }
 
 // In Auth.js, the link "Sign in" of the error page leads to no page.
 func TestErrorPageLeadsToSignIn(t *testing.T) {
 	b := newBrowser(t, newHandler(t, auth.Config{}))
-	if page := b.get("/auth/error?error=AccessDenied").body; !strings.Contains(page, `href="`+origin+`/auth/signin"`) {
-		t.Errorf("no link to the sign-in page:\n%s", page)
-	}
+	assert.Contains(t, b.get("/auth/error?error=AccessDenied").body, `href="`+origin+`/auth/signin"`,
+		"no link to the sign-in page")
 }
 
 // In Auth.js, a configuration with an e-mail provider changes the next
@@ -144,9 +134,9 @@ func TestConfigurationsAreIndependent(t *testing.T) {
 func TestCredentialsNeedAdapterIDs(t *testing.T) {
 	for name, session := range map[string]auth.SessionConfig{"explicit": {Strategy: auth.StrategyDatabase}, "implied": {}} {
 		_, err := auth.New(auth.Config{Secret: []string{secret}, Adapter: newStore(), Session: session, Providers: []auth.Provider{password(), (&outbox{}).provider()}})
-		if !errors.Is(err, auth.ErrUnsupportedStrategy) || !strings.Contains(err.Error(), "provider credentials: ") || !strings.Contains(err.Error(), "set Credentials.UsesAdapterIDs") {
-			t.Errorf("%s: got %v, want %s", name, err, auth.ErrUnsupportedStrategy)
-		}
+		assert.Truef(t, errors.Is(err, auth.ErrUnsupportedStrategy) &&
+			strings.Contains(err.Error(), "provider credentials: ") && strings.Contains(err.Error(), "set Credentials.UsesAdapterIDs"),
+			"%s: got %v, want %s", name, err, auth.ErrUnsupportedStrategy)
 	}
 }
 
@@ -171,9 +161,7 @@ func TestEmailSignInReplacesTheSession(t *testing.T) {
 			b.get(box.last(t)).wantLocation(t, origin)
 		}
 		b.wantSession(second)
-		if len(s.sessions) != 1 {
-			t.Errorf("%s: %d sessions in the store, want 1", name, len(s.sessions))
-		}
+		assert.Lenf(t, s.sessions, 1, "%s: %d sessions in the store, want 1", name, len(s.sessions))
 	}
 }
 
@@ -186,9 +174,8 @@ func TestCookieNamesAreExact(t *testing.T) {
 		b.cookies[name] = &http.Cookie{Name: "__Secure-authjs.session-token" + name, Value: "junk"}
 	}
 	b.wantSession("Ada Lovelace")
-	if _, ok := b.cookies["-hint"]; !ok {
-		t.Error("a cookie of somebody else was deleted")
-	}
+	_, ok := b.cookies["-hint"]
+	assert.True(t, ok, "a cookie of somebody else was deleted")
 }
 
 // With database sessions Auth.js leaves stale chunks of a token behind.
@@ -200,9 +187,8 @@ func TestStaleChunksAreRemoved(t *testing.T) {
 	}
 	b.post("/auth/signin/email", "email", "ada@example.com")
 	b.get(box.last(t)).wantLocation(t, origin)
-	if _, stale := b.cookies["__Secure-authjs.session-token.0"]; stale {
-		t.Error("a stale chunk is still there")
-	}
+	_, stale := b.cookies["__Secure-authjs.session-token.0"]
+	assert.False(t, stale, "a stale chunk is still there")
 	b.wantSession("ada@example.com")
 }
 
@@ -220,9 +206,7 @@ func TestBadCallbackURLIsIgnored(t *testing.T) {
 	for _, bad := range []string{"javascript:alert(1)", "no-scheme", "https://", "data:text/html,x", "http://a b/", "//\x00"} {
 		b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
 		b.cookies["callback"] = &http.Cookie{Name: "__Secure-authjs.callback-url", Value: url.PathEscape(bad)}
-		if got := b.get("/auth/session").StatusCode; got != http.StatusOK {
-			t.Errorf("cookie %q: got status %d", bad, got)
-		}
+		assert.Equalf(t, http.StatusOK, b.get("/auth/session").StatusCode, "cookie %q: got status", bad)
 		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace", "callbackUrl", bad).wantLocation(t, origin)
 	}
 }
@@ -249,9 +233,7 @@ func TestTokenIsStoredBeforeTheMail(t *testing.T) {
 	box := &outbox{send: func(context.Context, auth.VerificationRequest) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if len(s.tokens) != 1 {
-			t.Errorf("%d tokens are stored when the mail is sent, want 1", len(s.tokens))
-		}
+		assert.Lenf(t, s.tokens, 1, "%d tokens are stored when the mail is sent, want 1", len(s.tokens))
 		return nil
 	}}
 	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
@@ -263,12 +245,8 @@ func TestTokenIsStoredBeforeTheMail(t *testing.T) {
 		return nil
 	}
 	sent := len(box.mails)
-	if r := b.post("/auth/signin/email", "email", "ada@example.com"); r.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("got %d, want 503", r.StatusCode)
-	}
-	if len(box.mails) != sent {
-		t.Error("a mail went out although its token was not stored")
-	}
+	assert.Equal(t, http.StatusServiceUnavailable, b.post("/auth/signin/email", "email", "ada@example.com").StatusCode)
+	assert.Equal(t, sent, len(box.mails), "a mail went out although its token was not stored")
 }
 
 // A link with a wrong token or address spends nothing.
@@ -290,17 +268,11 @@ func TestWrongLinkUsesUpNothing(t *testing.T) {
 // The lists in Auth.js omit methods that are called.
 func TestMissingMethodsAreAllNamed(t *testing.T) {
 	partial, err := adapter.Partial(verificationOnly{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = auth.New(auth.Config{Secret: []string{secret}, Adapter: partial, Providers: []auth.Provider{(&outbox{}).provider()}})
-	if !errors.Is(err, auth.ErrMissingAdapterMethods) {
-		t.Fatalf("got %v", err)
-	}
+	require.ErrorIs(t, err, auth.ErrMissingAdapterMethods)
 	for _, method := range []string{"CreateUser", "GetUserByEmail", "UpdateUser", "CreateSession", "GetSessionAndUser", "UpdateSession", "DeleteSession"} {
-		if !strings.Contains(err.Error(), method) {
-			t.Errorf("%s is not named in %v", method, err)
-		}
+		assert.Containsf(t, err.Error(), method, "%s is not named in %v", method, err)
 	}
 }
 
@@ -331,9 +303,8 @@ func TestSpentLinkIsFinishedWithoutTheClient(t *testing.T) {
 	r := b.request("/").WithContext(ctx)
 	r.Method, r.URL = http.MethodGet, must(url.Parse(box.last(t)))
 	h.ServeHTTP(w, r)
-	if len(s.sessions) != 1 || w.Header().Get("Location") != origin {
-		t.Errorf("got %d sessions and location %q", len(s.sessions), w.Header().Get("Location"))
-	}
+	assert.Truef(t, len(s.sessions) == 1 && w.Header().Get("Location") == origin,
+		"got %d sessions and location %q", len(s.sessions), w.Header().Get("Location"))
 }
 
 // The request that Authorize gets has the body as it was sent.
@@ -362,9 +333,8 @@ func TestEmailNormalization(t *testing.T) {
 		"ada@xn--bcher-kva.example": "ada@b\u00fccher.example", "ada@XN--BCHER-KVA.Example": "ada@b\u00fccher.example", "ada@stra\u00dfe.example": "ada@stra\u00dfe.example",
 		"ada@my_host.example": "ada@my_host.example", "ada@\u0440\u0443\u0441.example": "ada@\u0440\u0443\u0441.example", "o'brien@example.com": "o'brien@example.com",
 	} {
-		if got, err := auth.NormalizeEmail(submitted); got != want || err != nil {
-			t.Errorf("%q: got %q, %v, want %q", submitted, got, err, want)
-		}
+		got, err := auth.NormalizeEmail(submitted)
+		assert.Truef(t, got == want && err == nil, "%q: got %q, %v, want %q", submitted, got, err, want)
 	}
 	for _, submitted := range []string{
 		"", " ", "ada", "@", "ada@", "@example.com", "a@b@c", "ada@example.com,eve@example.com", "ada@example.com,evil.com",
@@ -374,9 +344,8 @@ func TestEmailNormalization(t *testing.T) {
 		"vi\u212ator@example.com", "a\u017fa@example.com", "\U0001d41a\u0064a@example.com", "ada@xn--a.example", "ada@xn--bcher-KVB\u00fc.example", "ada@\u200dx\u00fc.example",
 		"ada(comment)@example.com", "ada@[127.0.0.1]", strings.Repeat("a", 300) + "@example.com",
 	} {
-		if got, err := auth.NormalizeEmail(submitted); err == nil {
-			t.Errorf("%q: got %q, want an error", submitted, got)
-		}
+		got, err := auth.NormalizeEmail(submitted)
+		assert.Errorf(t, err, "%q: got %q, want an error", submitted, got)
 	}
 }
 

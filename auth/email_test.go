@@ -9,6 +9,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // loose is a store whose address column takes texts for equal that fold alike in
@@ -64,9 +66,8 @@ func TestOneFoldingOfAddresses(t *testing.T) {
 			st.idp.claims = func(m map[string]any) { m["email"], m["email_verified"] = c.given, true }
 			b := newBrowser(t, st)
 			st.at(b, "idp", "ada").wantLocation(t, origin)
-			if u := st.userOf(b); (u.ID == "u") != c.same {
-				t.Errorf("%s signs in as %+v, and %s is stored", c.given, u, c.stored)
-			}
+			u := st.userOf(b)
+			assert.Equalf(t, c.same, u.ID == "u", "%s signs in as %+v, and %s is stored", c.given, u, c.stored)
 		}
 	}
 }
@@ -86,9 +87,8 @@ func TestMailGoesToTheStoredAddress(t *testing.T) {
 			t.Errorf("%s: the link is %s, want one for %s", typed, link, stored)
 		}
 		b.get(link).wantLocation(t, origin)
-		if u := st.userOf(b); u.ID != "u" {
-			t.Errorf("%s signs in as %+v", typed, u)
-		}
+		u := st.userOf(b)
+		assert.Equalf(t, "u", u.ID, "%s signs in as %+v", typed, u)
 	}
 }
 
@@ -101,9 +101,8 @@ func TestAddressesThatAreNotWhatTheySeem(t *testing.T) {
 		"-oProxyCommand=x@example.com": false, "=?utf-8?q?ada?=@example.com": false, "ada@example\u3002com": false, "ad\u3164a@example.com": false,
 		"ad\u034fa@example.com": false, "ad\ufe0fa@example.com": false, "ada@example.com" + strings.Repeat(" ", 1<<20): false,
 	} {
-		if _, err := auth.NormalizeEmail(address); (err == nil) != ok {
-			t.Errorf("%.40q: got %v, want it accepted: %v", address, err, ok)
-		}
+		_, err := auth.NormalizeEmail(address)
+		assert.Equalf(t, ok, err == nil, "%.40q: got %v, want it accepted: %v", address, err, ok)
 	}
 }
 
@@ -140,22 +139,16 @@ func TestOneMailForOneAddress(t *testing.T) {
 				target += "?email=" + evil
 			}
 			b.do("POST", target, strings.NewReader(body), http.Header{"Content-Type": {r.kind}})
-			if len(st.mail.mails) > 1 {
-				t.Fatalf("%d mails were sent", len(st.mail.mails))
-			}
+			require.Truef(t, len(st.mail.mails) <= 1, "%d mails were sent", len(st.mail.mails))
 			for _, m := range st.mail.mails {
-				if strings.Contains(m.Identifier, victim) == strings.Contains(m.Identifier, evil) || name == "in the query too" && m.Identifier != victim {
-					t.Errorf("a mail went to %q", m.Identifier)
-				}
+				assert.Falsef(t, strings.Contains(m.Identifier, victim) == strings.Contains(m.Identifier, evil) || name == "in the query too" && m.Identifier != victim,
+					"a mail went to %q", m.Identifier)
 				b.get(m.URL).wantLocation(t, origin)
-				if got := st.userOf(b).Email; got != m.Identifier {
-					t.Errorf("the link that was sent to %q signs in %q", m.Identifier, got)
-				}
+				assert.Equalf(t, m.Identifier, st.userOf(b).Email, "the link that was sent to %q signs in", m.Identifier)
 			}
 			for _, u := range st.store.users {
-				if u.Email == victim && (len(st.mail.mails) == 0 || st.mail.mails[0].Identifier != victim) {
-					t.Error("the victim is signed in without a mail")
-				}
+				assert.False(t, u.Email == victim && (len(st.mail.mails) == 0 || st.mail.mails[0].Identifier != victim),
+					"the victim is signed in without a mail")
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/stretchr/testify/require"
 )
 
 // addressed is an adapter that may refuse users without an address.
@@ -38,9 +39,7 @@ func TestEmailRequired(t *testing.T) {
 		t.Setenv("AUTH_"+env+"_SECRET", "secret")
 	}
 	partial, err := adapter.Partial(addressed{newStore(), true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range []struct {
 		adapter adapter.Adapter
 		warned  bool
@@ -48,9 +47,7 @@ func TestEmailRequired(t *testing.T) {
 		var book logBook
 		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Adapter: c.adapter, Providers: all,
 			Experimental: auth.Experimental{EnableWebAuthn: true}, Logger: slog.New(slog.NewTextHandler(&book, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		const names = "providers reddit, roblox, named (passkeys, unless GetUserInfo returns an address), custom:"
 		if got := strings.Contains(book.String(), names); got != c.warned || strings.Contains(book.String(), "email-required") != c.warned {
 			t.Errorf("%T: the log has the names: %v, want %v\n%s", c.adapter, got, c.warned, &book)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // wantTryAgain follows a redirect to the page about a sign-in that was not
@@ -26,12 +28,9 @@ func (b *browser) wantTryAgain(r *reply, code, person string) {
 	if person == "" {
 		who = "You are not signed in."
 	}
-	if strings.Contains(page.body, "server") || !strings.Contains(page.body, who) || !strings.Contains(page.body, "try again") {
-		b.t.Errorf("the page does not say %q:\n%s", who, page.body)
-	}
-	if cache := page.Header.Get("Cache-Control"); !strings.Contains(cache, "no-store") {
-		b.t.Errorf("a cache may store the page: %q", cache)
-	}
+	assert.Truef(b.t, !strings.Contains(page.body, "server") && strings.Contains(page.body, who) && strings.Contains(page.body, "try again"),
+		"the page does not say %q:\n%s", who, page.body)
+	assert.Contains(b.t, page.Header.Get("Cache-Control"), "no-store", "a cache may store the page")
 }
 
 // TestAnswerThatComesTwice: a browser delivers the answer of a provider once
@@ -76,9 +75,8 @@ func TestAnswerThatComesTwice(t *testing.T) {
 
 			b.post("/auth/signout")
 			b.wantTryAgain(b.get(callback(answer)), "InvalidCheck", "")
-			if n := s.idp.count("/token"); n != used+1 {
-				t.Errorf("the token endpoint was asked %d times, want %d", n, used+1)
-			}
+			n := s.idp.count("/token")
+			assert.Equalf(t, used+1, n, "the token endpoint was asked %d times, want %d", n, used+1)
 		})
 	}
 }
@@ -133,12 +131,10 @@ func TestAnswersAtOneInstant(t *testing.T) {
 			}
 			group.Wait()
 			eve.wantNoSession()
-			if n := s.idp.count("/token"); n != 1 {
-				t.Errorf("the token endpoint was asked %d times, want once", n)
-			}
-			if c := s.store; len(c.sessions) > 1 {
-				t.Errorf("%d sessions are stored", len(c.sessions))
-			}
+			n := s.idp.count("/token")
+			assert.Equalf(t, 1, n, "the token endpoint was asked %d times, want once", n)
+			c := s.store
+			assert.Truef(t, len(c.sessions) <= 1, "%d sessions are stored", len(c.sessions))
 		})
 	}
 }
@@ -180,9 +176,7 @@ func TestLinksAtOneInstant(t *testing.T) {
 			slices.Sort(got)
 			want := []string{c.first, c.second}
 			slices.Sort(want)
-			if !slices.Equal(got, want) || asked != 1 {
-				t.Errorf("got %q, and the callback was called %d times", got, asked)
-			}
+			assert.Truef(t, slices.Equal(got, want) && asked == 1, "got %q, and the callback was called %d times", got, asked)
 		})
 	}
 }
@@ -195,9 +189,8 @@ func TestFinishedCookieIsSealed(t *testing.T) {
 	answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
 	b.get(callback(answer)).wantLocation(t, origin)
 	kept := b.cookies["__Host-authjs.finished"]
-	if kept == nil || !kept.Secure || !kept.HttpOnly || kept.Path != "/" || kept.Domain != "" {
-		t.Fatalf("got %v, want a cookie that no other host can set", kept)
-	}
+	require.Truef(t, kept != nil && kept.Secure && kept.HttpOnly && kept.Path == "/" && kept.Domain == "",
+		"got %v, want a cookie that no other host can set", kept)
 	changed := *kept
 	changed.Value = strings.Repeat("A", 40)
 	b.cookies[kept.Name] = &changed
@@ -253,17 +246,13 @@ func TestAnswersThatComeLate(t *testing.T) {
 			c.ruin(s, b, answer)
 			b.wantTryAgain(b.get(callback(answer)), c.code, "")
 			b.wantNoSession()
-			if strings.Contains(s.log.String(), "level=ERROR") {
-				t.Errorf("an error is logged:\n%s", s.log)
-			}
+			assert.NotContainsf(t, s.log.String(), "level=ERROR", "an error is logged:\n%s", s.log)
 		})
 	}
 	s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) { o.ClientSecret += "x" }) // the operator's mistake stays the operator's
 	b := newBrowser(t, s)
 	s.signIn(b).wantLocation(t, errorPage)
-	if !strings.Contains(s.log.String(), "level=ERROR") {
-		t.Errorf("no error is logged:\n%s", s.log)
-	}
+	assert.Containsf(t, s.log.String(), "level=ERROR", "no error is logged:\n%s", s.log)
 }
 
 // TestStrangersWriteNoError: no request of a stranger is logged as an error
@@ -284,9 +273,8 @@ func TestStrangersWriteNoError(t *testing.T) {
 			"/auth/callback/credentials", "/auth/callback/nobody", "/auth/signin/nobody", "/auth/signin/idp", "/auth/webauthn-options/idp?email=" + q,
 			"/auth/error?error=" + q, "/auth/signin?callbackUrl=" + q, "/auth/verify-request?provider=" + q, "/auth/nothing",
 		} {
-			if r := b.get(target); strings.Contains(r.location(), "error=Configuration") {
-				t.Errorf("%.80s: the browser is told of a configuration", target)
-			}
+			assert.NotContainsf(t, b.get(target).location(), "error=Configuration",
+				"%.80s: the browser is told of a configuration", target)
 		}
 		b.post("/auth/signin/email", "email", text, "callbackUrl", text)
 		b.post("/auth/callback/credentials", "username", text, "password", text)
@@ -298,9 +286,7 @@ func TestStrangersWriteNoError(t *testing.T) {
 		b.post("/auth/signout")
 	}
 	for line := range strings.Lines(s.log.String()) {
-		if strings.Contains(line, "level=ERROR") {
-			t.Errorf("a stranger writes: %.300s", line)
-		}
+		assert.NotContainsf(t, line, "level=ERROR", "a stranger writes: %.300s", line)
 	}
 }
 
@@ -335,12 +321,8 @@ func TestRefusalsThatStrangersCause(t *testing.T) {
 			if strings.HasPrefix(r.location(), s.idp.URL) {
 				r = b.get(callback(s.idp.authorize(t, r.location())))
 			}
-			if strings.Contains(r.location(), "Configuration") {
-				t.Errorf("the browser is sent to %s", r.location())
-			}
-			if strings.Contains(s.log.String(), "level=ERROR") {
-				t.Errorf("a stranger writes an error:\n%s", s.log)
-			}
+			assert.NotContains(t, r.location(), "Configuration", "the browser is sent to")
+			assert.NotContainsf(t, s.log.String(), "level=ERROR", "a stranger writes an error:\n%s", s.log)
 		})
 	}
 }
@@ -362,9 +344,7 @@ func TestTypedAddressIsNotTold(t *testing.T) {
 		b := newBrowser(t, h)
 		r := b.post("/auth/signin/email", "email", typed)
 		r.wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
-		if page := b.get(r.location()); !strings.Contains(page.body, "Check the address, and try again.") {
-			t.Errorf("the page is\n%s", page.body)
-		}
+		assert.Contains(t, b.get(r.location()).body, "Check the address, and try again.", "the page")
 	}
 	newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/verify-request?provider=email&type=email")
 }
@@ -378,9 +358,9 @@ func TestFormOfAnOldPage(t *testing.T) {
 	r := b.submit("/auth/signin/idp")
 	r.wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
 	page := b.get(r.location())
-	if !strings.Contains(page.body, "Please try again. You are signed in as ada@example.com.") || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
-		t.Errorf("the page is %v\n%s", page.Header, page.body)
-	}
+	assert.Truef(t, strings.Contains(page.body, "Please try again. You are signed in as ada@example.com.") &&
+		strings.Contains(page.Header.Get("Cache-Control"), "no-store"),
+		"the page is %v\n%s", page.Header, page.body)
 }
 
 // TestProviderThatIsDown: whichever request to the provider gets no response, or
@@ -427,16 +407,13 @@ func TestProviderThatIsDown(t *testing.T) {
 			r.wantLocation(t, c.location)
 			page := b.get(r.location())
 			if strings.Contains(c.location, "Unavailable") {
-				if !strings.Contains(page.body, "can’t be reached at the moment") || !strings.Contains(strings.ToLower(page.body), "please try again") || strings.Contains(page.body, "server") {
-					t.Errorf("the page is\n%s", page.body)
-				}
-				if want := map[bool]int{true: 503, false: 200}[c.location == downPage]; page.StatusCode != want {
-					t.Errorf("the page has status %d, want %d", page.StatusCode, want)
-				}
+				assert.Truef(t, strings.Contains(page.body, "can’t be reached at the moment") &&
+					strings.Contains(strings.ToLower(page.body), "please try again") && !strings.Contains(page.body, "server"),
+					"the page is\n%s", page.body)
+				assert.Equal(t, map[bool]int{true: 503, false: 200}[c.location == downPage], page.StatusCode, "the page has status")
 			}
-			if !strings.Contains(s.log.String(), "level="+c.level) || c.level == "WARN" && strings.Contains(s.log.String(), "level=ERROR") {
-				t.Errorf("the level is not %s:\n%s", c.level, s.log)
-			}
+			assert.Falsef(t, !strings.Contains(s.log.String(), "level="+c.level) || c.level == "WARN" && strings.Contains(s.log.String(), "level=ERROR"),
+				"the level is not %s:\n%s", c.level, s.log)
 			b.wantNoSession()
 		})
 	}
@@ -465,16 +442,14 @@ func TestStoreThatIsDown(t *testing.T) {
 			return page.get("/private")
 		}(),
 	} {
-		if r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || !strings.Contains(r.body, "#123456") ||
-			!strings.Contains(r.body, "<h1>Not available</h1>") || strings.Contains(r.body, "configuration") || !strings.Contains(r.Header.Get("Cache-Control"), "no-store") {
-			t.Errorf("%s: got %d %v\n%.200s", name, r.StatusCode, r.Header, r.body)
-		}
+		assert.Truef(t, r.StatusCode == http.StatusServiceUnavailable && r.Header.Get("Retry-After") != "" && strings.Contains(r.body, "#123456") &&
+			strings.Contains(r.body, "<h1>Not available</h1>") && !strings.Contains(r.body, "configuration") && strings.Contains(r.Header.Get("Cache-Control"), "no-store"),
+			"%s: got %d %v\n%.200s", name, r.StatusCode, r.Header, r.body)
 	}
 	r := b.do(http.MethodPost, "/auth/signin/email", strings.NewReader(url.Values{"email": {"ada@example.com"}, "csrfToken": {b.csrf()}}.Encode()),
 		http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "X-Auth-Return-Redirect": {"1"}})
-	if r.StatusCode != http.StatusServiceUnavailable || r.body != `{"url":"`+origin+`/auth/error?error=AdapterError"}` {
-		t.Errorf("a script gets %d %s", r.StatusCode, r.body)
-	}
+	assert.Truef(t, r.StatusCode == http.StatusServiceUnavailable && r.body == `{"url":"`+origin+`/auth/error?error=AdapterError"}`,
+		"a script gets %d %s", r.StatusCode, r.body)
 }
 
 // TestAbandonedSignInsLeaveSixKilobytes: six sign-ins that are given up leave at
@@ -502,9 +477,8 @@ func TestAbandonedSignInsLeaveSixKilobytes(t *testing.T) {
 					size += len(c.Name) + len(c.Value) + len("=; ")
 				}
 			}
-			if size > 6<<10 {
-				t.Errorf("finished before: %v, %d bytes in the callback URL: the cookies have %d bytes", finished, n, size)
-			}
+			assert.Truef(t, size <= 6<<10,
+				"finished before: %v, %d bytes in the callback URL: the cookies have %d bytes", finished, n, size)
 			b.get(callback(last)).wantLocation(t, origin+page)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	pw "github.com/gatehouse-go/gatehouse/auth/password"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestCountOfProxies: with n trusted proxies the n-th value from the right
@@ -40,15 +41,12 @@ func TestCountOfProxies(t *testing.T) {
 		r.Host, r.RemoteAddr = "app.example.com", "10.0.0.1:4000"
 		r.Header["X-Forwarded-For"], r.Header["X-Forwarded-Proto"], r.Header["X-Forwarded-Host"] = c.addresses, c.protos, c.hosts
 		config := auth.Config{TrustedProxyCount: c.n}
-		if got := newHandler(t, config).ClientAddress(r); got != c.client {
-			t.Errorf("%+v: the client is %s", c, got)
-		}
+		assert.Equalf(t, c.client, newHandler(t, config).ClientAddress(r), "%+v: the client", c)
 		u, err := auth.ForwardedURL(r, config)
 		switch {
 		case c.reason != "":
-			if err == nil || !strings.Contains(err.Error(), c.reason) || c.n == 0 && !strings.Contains(err.Error(), "Config.TrustedProxyCount") {
-				t.Errorf("%+v: got %v, %v", c, u, err)
-			}
+			assert.Falsef(t, err == nil || !strings.Contains(err.Error(), c.reason) || c.n == 0 && !strings.Contains(err.Error(), "Config.TrustedProxyCount"),
+				"%+v: got %v, %v", c, u, err)
 		case err != nil || u.String() != c.url:
 			t.Errorf("%+v: got %v, %v", c, u, err)
 		}
@@ -66,9 +64,8 @@ func TestNetworksOfProxies(t *testing.T) {
 		r.Header.Set("X-Forwarded-For", "1.1.1.1, 2.2.2.2, 10.0.0.2")
 		r.Header.Set("X-Forwarded-Proto", "http, https, http")
 		r.Header.Set("X-Forwarded-Host", "evil.example, shop.example.com, inner")
-		if u, err := auth.ForwardedURL(r, config); err != nil || u.String() != want {
-			t.Errorf("%s: got %v, %v, want %s", peer, u, err, want)
-		}
+		u, err := auth.ForwardedURL(r, config)
+		assert.Truef(t, err == nil && u.String() == want, "%s: got %v, %v, want %s", peer, u, err, want)
 	}
 }
 
@@ -76,13 +73,10 @@ func TestNetworksOfProxies(t *testing.T) {
 func TestActionURLBehindProxies(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"X-Forwarded-Host": {"evil.example, shop.example.com"}, "X-Forwarded-Proto": {"http, https"}}
-	if u, err := auth.CreateActionURL(auth.ActionSession, "http", header, func(string) string { return "" }, auth.Config{}); err == nil || !strings.Contains(err.Error(), "X-Forwarded-Host") {
-		t.Errorf("got %v, %v", u, err)
-	}
-	u, err := auth.CreateActionURL(auth.ActionSession, "http", header, func(string) string { return "" }, auth.Config{TrustedProxyCount: 1})
-	if err != nil || !strings.HasPrefix(u.String(), "https://shop.example.com/") {
-		t.Errorf("got %v, %v", u, err)
-	}
+	u, err := auth.CreateActionURL(auth.ActionSession, "http", header, func(string) string { return "" }, auth.Config{})
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "X-Forwarded-Host"), "got %v, %v", u, err)
+	u, err = auth.CreateActionURL(auth.ActionSession, "http", header, func(string) string { return "" }, auth.Config{TrustedProxyCount: 1})
+	assert.Truef(t, err == nil && strings.HasPrefix(u.String(), "https://shop.example.com/"), "got %v, %v", u, err)
 	config := auth.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for addresses, want := range map[string]string{
 		"1.1.1.1, 2.2.2.2":                     "http://inner/",
@@ -93,9 +87,7 @@ func TestActionURLBehindProxies(t *testing.T) {
 			"X-Forwarded-For": {addresses}, "X-Forwarded-Host": {"evil.example, shop.example.com, inner"}, "X-Forwarded-Proto": {"http, https, http"},
 		}
 		u, err := auth.CreateActionURL(auth.ActionSession, "http", header, func(string) string { return "" }, config)
-		if err != nil || !strings.HasPrefix(u.String(), want) {
-			t.Errorf("%s: got %v, %v, want %s", addresses, u, err, want)
-		}
+		assert.Truef(t, err == nil && strings.HasPrefix(u.String(), want), "%s: got %v, %v, want %s", addresses, u, err, want)
 	}
 }
 
@@ -105,9 +97,8 @@ func TestProxiesAreConfiguredOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []auth.Config{{TrustedProxyCount: -1}, {TrustedProxyCount: 1, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}} {
 		c.Secret, c.URL = []string{secret}, origin
-		if _, err := auth.New(c); err == nil || !strings.Contains(err.Error(), "TrustedProxyCount") {
-			t.Errorf("got %v", err)
-		}
+		_, err := auth.New(c)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "TrustedProxyCount"), "got %v", err)
 	}
 }
 
@@ -165,16 +156,13 @@ func TestListedOrigins(t *testing.T) {
 		mails, status := ask(made, forged)
 		links := 0
 		for _, m := range mails {
-			if strings.Contains(m, "evil.example") {
-				t.Errorf("%s: a mail has %s", made, m)
-			}
+			assert.NotContainsf(t, m, "evil.example", "%s: a mail", made)
 			if strings.HasPrefix(m, want) {
 				links++
 			}
 		}
-		if links != 3 || status >= 400 {
-			t.Errorf("%s: status %d, %d links of %s in %.300q", made, status, links, want, mails)
-		}
+		assert.Truef(t, links == 3 && status < 400,
+			"%s: status %d, %d links of %s in %.300q", made, status, links, want, mails)
 	}
 	for _, made := range []string{
 		"https://evil.example", "http://evil.example", "https://app.example.com.evil.example", "https://app.example.com:8443", "https://shop.example.com",
@@ -184,9 +172,7 @@ func TestListedOrigins(t *testing.T) {
 			t.Errorf("%s: status %d, mails %q", made, status, mails)
 		}
 	}
-	if !strings.Contains(s.log.String(), "none of Config.Origins") {
-		t.Errorf("the log does not say why: %s", s.log)
-	}
+	assert.Containsf(t, s.log.String(), "none of Config.Origins", "the log does not say why: %s", s.log)
 	for want, c := range map[string]auth.Config{
 		"set either Config.URL":   {URL: origin, Origins: []string{origin}},
 		"Config.Origins[0] is":    {Origins: []string{"app.example.com"}},
@@ -197,8 +183,7 @@ func TestListedOrigins(t *testing.T) {
 		`is "https://a.de:443"`:   {Origins: []string{"https://a.de:443"}},
 	} {
 		c.Secret = []string{secret}
-		if _, err := auth.New(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		_, err := auth.New(c)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "want %q, got %v", want, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
+	"github.com/stretchr/testify/require"
 )
 
 func fuzzEngine(f *testing.F) *engine {
@@ -20,9 +21,7 @@ func fuzzEngine(f *testing.F) *engine {
 		Secret: []string{"0123456789abcdef0123456789abcdef", "earlier-secret"}, URL: "https://app.example.com", Logger: slog.New(slog.DiscardHandler),
 		Providers: []Provider{&Credentials{Authorize: func(context.Context, Form, *http.Request) (*User, error) { return nil, nil }}},
 	}, unshared)
-	if len(problems) > 0 {
-		f.Fatal(problems)
-	}
+	require.Truef(f, len(problems) <= 0, "%v", problems)
 	return e
 }
 
@@ -39,22 +38,18 @@ func FuzzCallbackURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, submitted, remembered string) {
 		const origin = "https://app.example.com"
 		got, err := e.resolveCallbackURL(t.Context(), origin, submitted, remembered)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// A browser reads a backslash like a slash and drops tabs and line breaks.
 		read := strings.NewReplacer("\\", "/", "\t", "", "\n", "", "\r", "").Replace(got)
 		rest, ok := strings.CutPrefix(strings.ToLower(read), origin)
 		if !ok {
 			u, err := url.Parse(got)
-			if err != nil || wire.OriginOf(u) != origin || u.User != nil && !strings.HasPrefix(rest, "/") {
-				t.Fatalf("%q, %q: got %q", submitted, remembered, got)
-			}
+			require.Falsef(t, err != nil || wire.OriginOf(u) != origin || u.User != nil && !strings.HasPrefix(rest, "/"),
+				"%q, %q: got %q", submitted, remembered, got)
 			return
 		}
-		if rest != "" && !strings.ContainsRune("/?#:", rune(rest[0])) {
-			t.Fatalf("%q, %q: got %q", submitted, remembered, got)
-		}
+		require.Truef(t, rest == "" || strings.ContainsRune("/?#:", rune(rest[0])),
+			"%q, %q: got %q", submitted, remembered, got)
 	})
 }
 
@@ -78,14 +73,11 @@ func FuzzRequest(f *testing.F) {
 		r.Header.Set("Cookie", cookie)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if l := w.Header().Get("Location"); l != "" && !strings.HasPrefix(l, "https://app.example.com") {
-			t.Fatalf("location %q", l)
-		}
+		l := w.Header().Get("Location")
+		require.Truef(t, l == "" || strings.HasPrefix(l, "https://app.example.com"), "location %q", l)
 		for _, values := range w.Header() {
 			for _, v := range values {
-				if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
-					t.Fatalf("header %q", v)
-				}
+				require.Falsef(t, strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r >= 0x7f }), "header %q", v)
 			}
 		}
 	})
@@ -102,14 +94,11 @@ func FuzzNormalizeEmail(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := NormalizeEmail(got); err != nil || again != got {
-			t.Fatalf("%q: %q becomes %q, %v", s, got, again, err)
-		}
-		if strings.Count(got, "@") != 1 || strings.ContainsFunc(got, func(r rune) bool {
+		again, err := NormalizeEmail(got)
+		require.Truef(t, err == nil && again == got, "%q: %q becomes %q, %v", s, got, again, err)
+		require.Truef(t, strings.Count(got, "@") == 1 && !strings.ContainsFunc(got, func(r rune) bool {
 			return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.IsUpper(r) && unicode.ToLower(r) != r
-		}) {
-			t.Fatalf("%q: got %q", s, got)
-		}
+		}), "%q: got %q", s, got)
 		if list, err := mail.ParseAddressList(got); err == nil && (len(list) != 1 || list[0].Address != got) {
 			t.Fatalf("%q: a mail program reads %q as %v", s, got, list)
 		}

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 )
@@ -281,9 +282,7 @@ func (p *idp) authorize(t testing.TB, location string) url.Values {
 		_, answer, _ = strings.Cut(l, "?")
 	}
 	v, err := url.ParseQuery(answer)
-	if err != nil || v.Get("code") == "" {
-		t.Fatalf("the provider answers %q", answer)
-	}
+	require.Truef(t, err == nil && v.Get("code") != "", "the provider answers %q", answer)
 	return v
 }
 
@@ -483,9 +482,8 @@ func newSiteWith(t testing.TB, p *idp, now *clock, configure func(p *idp, c *aut
 func (s *site) start(b *browser, target string) string {
 	b.t.Helper()
 	l := b.post(target).location()
-	if !strings.HasPrefix(l, s.idp.URL+"/authorize?") {
-		b.t.Fatalf("start: the browser is sent to %q; log: %s", l, s.log)
-	}
+	require.Truef(b.t, strings.HasPrefix(l, s.idp.URL+"/authorize?"),
+		"start: the browser is sent to %q; log: %s", l, s.log)
 	return l
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/authjs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // localSite is a site that both Gatehouse and the real Auth.js serve.
@@ -33,14 +35,10 @@ func askAuthJS(b *browser, config map[string]any, method, target, form string) *
 	}
 	var answers []authJSAnswer
 	authjs.Call(b.t, "auth.mjs", []any{map[string]any{"config": config, "request": request}}, &answers)
-	if len(answers) != 1 || answers[0].Error != "" {
-		b.t.Fatalf("Auth.js: %+v", answers)
-	}
+	require.Truef(b.t, len(answers) == 1 && answers[0].Error == "", "Auth.js: %+v", answers)
 	for _, line := range answers[0].SetCookie {
 		c, err := http.ParseSetCookie(line)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		require.NoError(b.t, err)
 		if b.cookies[c.Name] = c; c.MaxAge < 0 {
 			delete(b.cookies, c.Name)
 		}
@@ -92,14 +90,10 @@ func TestSignInAcrossAuthJS(t *testing.T) {
 	}
 	signedIn := func(t *testing.T, b *browser, end string) {
 		t.Helper()
-		if end != localSite {
-			t.Fatalf("the sign-in ends at %s", end)
-		}
+		require.Equal(t, localSite, end, "the sign-in ends at")
 		b.wantSession(`"name":"userinfo of ada"`)
 		for name := range b.cookies {
-			if strings.Contains(name, "pkce") || strings.HasSuffix(name, ".state") {
-				t.Errorf("%s is left behind", name)
-			}
+			assert.Truef(t, !strings.Contains(name, "pkce") && !strings.HasSuffix(name, ".state"), "%s is left behind", name)
 		}
 	}
 	t.Run("from Gatehouse to Auth.js", func(t *testing.T) {
@@ -141,9 +135,7 @@ func TestStaleTicketBeatsNoNewerCheck(t *testing.T) {
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, localSite+"/new")
 		b.wantSession(`"name":"userinfo of ada"`)
 		for name := range b.cookies {
-			if strings.Contains(name, "pkce") || strings.Contains(name, ".state.") {
-				t.Errorf("%s is left behind", name)
-			}
+			assert.Truef(t, !strings.Contains(name, "pkce") && !strings.Contains(name, ".state."), "%s is left behind", name)
 		}
 	})
 	t.Run("another provider in between", func(t *testing.T) {
@@ -165,27 +157,21 @@ func TestAuthJSTakesWhatAListOfSecretsMade(t *testing.T) {
 	b.site = localSite
 	csrf := b.csrf()
 	theirs := askAuthJS(b, map[string]any{"secret": secrets, "basePath": "/auth"}, http.MethodGet, "/auth/csrf", "")
-	if len(theirs.SetCookie) > 0 || !strings.Contains(theirs.Body, csrf) {
-		t.Errorf("Auth.js replaces our CSRF cookie: %s, cookies %q", theirs.Body, theirs.SetCookie)
-	}
+	assert.Truef(t, len(theirs.SetCookie) <= 0 && strings.Contains(theirs.Body, csrf),
+		"Auth.js replaces our CSRF cookie: %s, cookies %q", theirs.Body, theirs.SetCookie)
 	out := askAuthJS(b, map[string]any{"secret": secrets, "basePath": "/auth"}, http.MethodPost, "/auth/signout", "csrfToken="+csrf)
-	if got := out.location(); got != localSite {
-		t.Errorf("Auth.js signs out with our token and goes to %s", got)
-	}
+	assert.Equal(t, localSite, out.location(), "Auth.js signs out with our token and goes to")
 	b.post("/auth/signin/email", "email", "ada@example.com")
 	stored := []adapter.VerificationToken{}
 	for _, v := range s.tokens {
 		stored = append(stored, v)
 	}
-	if len(stored) != 1 {
-		t.Fatalf("the store has the tokens %v", stored)
-	}
+	require.Len(t, stored, 1, "the store has the tokens")
 	link := must(url.Parse(box.last(t)))
 	end := askAuthJS(b, map[string]any{"secret": secrets, "basePath": "/auth", "verificationTokens": []any{
 		map[string]any{"identifier": stored[0].Identifier, "token": stored[0].Token, "expires": stored[0].Expires},
 	}}, http.MethodGet, link.RequestURI(), "")
-	if got := end.location(); got != localSite {
-		t.Errorf("the link leads to %s at Auth.js", got)
-	}
+	got := end.location()
+	assert.Equalf(t, localSite, got, "the link leads to %s at Auth.js", got)
 	b.wantSession("ada@example.com")
 }

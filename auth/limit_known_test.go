@@ -10,6 +10,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const knownCookie = "__Host-authjs.known"
@@ -52,54 +54,40 @@ func TestKnownBrowser(t *testing.T) {
 	h, store, last := limited(t, nil)
 	b := newBrowser(t, h)
 	b.password("ada", "wrong")
-	if b.cookies[knownCookie] != nil || last().Browser != "" {
-		t.Fatal("a wrong password makes the browser known")
-	}
+	require.True(t, b.cookies[knownCookie] == nil && last().Browser == "", "a wrong password makes the browser known")
 	*store.asked = nil
 	b.password("eve", "wrong")
-	if len(*store.asked) != 0 {
-		t.Errorf("the store was asked for the password of %q for a browser that is not known", *store.asked)
-	}
+	assert.Emptyf(t, *store.asked,
+		"the store was asked for the password of %q for a browser that is not known", *store.asked)
 	b.password("ada", "right").wantLocation(t, origin)
 	c := b.cookies[knownCookie]
-	if c == nil || !c.HttpOnly || !c.Secure || c.Path != "/" || c.Domain != "" || c.SameSite != http.SameSiteLaxMode || c.MaxAge != 180*24*60*60 {
-		t.Fatalf("the cookie is %+v", c)
-	}
-	if len(c.Value) > 1000 || strings.Contains(c.Value, "ada") {
-		t.Errorf("the cookie has %d bytes: %s", len(c.Value), c.Value)
-	}
+	require.Truef(t, c != nil && c.HttpOnly && c.Secure && c.Path == "/" && c.Domain == "" &&
+		c.SameSite == http.SameSiteLaxMode && c.MaxAge == 180*24*60*60,
+		"the cookie is %+v", c)
+	assert.Truef(t, len(c.Value) <= 1000 && !strings.Contains(c.Value, "ada"),
+		"the cookie has %d bytes: %s", len(c.Value), c.Value)
 	b.password("ada", "wrong")
 	id := last().Browser
-	if len(id) != 22 {
-		t.Fatalf("the ID of the browser is %q", id)
-	}
+	require.Len(t, id, 22, "the ID of the browser")
 	for name, want := range map[string]string{"ADA": id, "ada@example.com": id, "eve": "", "eve@example.com": "", "": ""} {
 		b.password(name, "wrong")
-		if got := last().Browser; got != want {
-			t.Errorf("%q: the browser is %q, want %q", name, got, want)
-		}
+		assert.Equalf(t, want, last().Browser, "%q: the browser", name)
 	}
 	b.post("/auth/signout")
 	b.password("ada", "right")
 	b.password("ada", "wrong")
-	if last().Browser != id {
-		t.Error("a sign-in renews the ID of the browser, and with it the limit")
-	}
+	assert.Equal(t, id, last().Browser, "a sign-in renews the ID of the browser, and with it the limit")
 	b.password("eve", "right")
 	b.password("eve", "wrong")
-	if other := last().Browser; other == "" || other == id {
-		t.Errorf("for another user the browser is %q", other)
-	}
+	other := last().Browser
+	assert.Truef(t, other != "" && other != id, "for another user the browser is %q", other)
 	b.password("ada", "wrong")
-	if last().Browser != id {
-		t.Error("another user makes the browser forget the first")
-	}
+	assert.Equal(t, id, last().Browser, "another user makes the browser forget the first")
 	stranger := newBrowser(t, h)
 	stranger.password("ada", "right")
 	stranger.password("ada", "wrong")
-	if other := last().Browser; other == "" || other == id {
-		t.Errorf("another browser is %q", other)
-	}
+	other = last().Browser
+	assert.Truef(t, other != "" && other != id, "another browser is %q", other)
 }
 
 // TestKnownBrowserAndThePassword: after a change of the password no browser is known
@@ -112,26 +100,20 @@ func TestKnownBrowserAndThePassword(t *testing.T) {
 	b.password("ada", "right")
 	store.err = errors.New("down")
 	b.password("ada", "wrong")
-	if last().Browser != "" {
-		t.Error("the browser is known although the store does not answer")
-	}
+	assert.Empty(t, last().Browser, "the browser is known although the store does not answer")
 	newBrowser(t, h).password("ada", "right").wantLocation(t, origin)
 	store.err = nil
 	b.password("ada", "wrong")
 	old := last().Browser
-	if old == "" {
-		t.Fatal("the browser is not known after an outage")
-	}
+	require.NotEmpty(t, old, "the browser is not known after an outage")
 	store.state = `{"version":"v2"}`
 	b.password("ada", "wrong")
-	if last().Browser != "" || b.cookies[knownCookie] != nil {
-		t.Errorf("after the password was changed the browser is %q and has the cookie %v", last().Browser, b.cookies[knownCookie])
-	}
+	assert.Truef(t, last().Browser == "" && b.cookies[knownCookie] == nil,
+		"after the password was changed the browser is %q and has the cookie %v", last().Browser, b.cookies[knownCookie])
 	b.password("ada", "right")
 	b.password("ada", "wrong")
-	if id := last().Browser; id == "" || id == old {
-		t.Errorf("after a sign-in with the new password the browser is %q", id)
-	}
+	id := last().Browser
+	assert.Truef(t, id != "" && id != old, "after a sign-in with the new password the browser is %q", id)
 }
 
 // TestKnownBrowserForgets: the cookie ends after 180 days, is for four people at most,
@@ -148,24 +130,18 @@ func TestKnownBrowserForgets(t *testing.T) {
 	}
 	for i, id := range people {
 		b.password(id, "wrong")
-		if known := last().Browser != ""; known != (i > 0) {
-			t.Errorf("the browser is known for %s: %v", id, known)
-		}
+		assert.Equalf(t, i > 0, last().Browser != "", "the browser is known for %s", id)
 	}
 	now = now.Add(100 * 24 * time.Hour)
 	b.password("b", "right")
 	now = now.Add(81 * 24 * time.Hour)
 	for id, want := range map[string]bool{"b": true, "c": false} {
 		b.password(id, "wrong")
-		if known := last().Browser != ""; known != want {
-			t.Errorf("after 181 days the browser is known for %s: %v, want %v", id, known, want)
-		}
+		assert.Equalf(t, want, last().Browser != "", "after 181 days the browser is known for %s", id)
 	}
 	plain := newBrowser(t, passwords(t, newPeople(), nil))
 	plain.password("ada", "right").wantLocation(t, origin)
-	if c := plain.cookies[knownCookie]; c != nil {
-		t.Errorf("without a limit there is the cookie %v", c)
-	}
+	assert.Nil(t, plain.cookies[knownCookie], "without a limit there is the cookie")
 }
 
 // TestKnownByAnotherAddress: an address that a provider only states, and no store
@@ -183,7 +159,6 @@ func TestKnownByAnotherAddress(t *testing.T) {
 	b.password("eve", "x")
 	b.password("eve", "x")
 	b.password(victim, "x")
-	if len(browsers) != 3 || browsers[0] != "" || browsers[1] == "" || browsers[2] != "" {
-		t.Errorf("the browsers are %q", browsers)
-	}
+	assert.Truef(t, len(browsers) == 3 && browsers[0] == "" && browsers[1] != "" && browsers[2] == "",
+		"the browsers are %q", browsers)
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestClientAddress: a client has one address on all its connections, and names
@@ -52,9 +54,7 @@ func TestClientAddress(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, origin, nil)
 		r.RemoteAddr = c.peer
 		r.Header["X-Forwarded-For"] = c.forwarded
-		if got := h.ClientAddress(r); got != c.want {
-			t.Errorf("%s, forwarded for %q, proxies %v: got %q, want %q", c.peer, c.forwarded, c.proxies, got, c.want)
-		}
+		assert.Equalf(t, c.want, h.ClientAddress(r), "%s, forwarded for %q, proxies %v", c.peer, c.forwarded, c.proxies)
 	}
 }
 
@@ -82,9 +82,7 @@ func TestAttemptNamesTheAccount(t *testing.T) {
 			Limit:     func(_ context.Context, a auth.Attempt) error { asked = append(asked, a); return nil },
 		}))
 		b.post("/auth/callback/credentials", c.form...)
-		if len(asked) != 1 || asked[0].Identifier != c.want {
-			t.Errorf("%q: got %+v, want %q", c.form, asked, c.want)
-		}
+		assert.Truef(t, len(asked) == 1 && asked[0].Identifier == c.want, "%q: got %+v, want %q", c.form, asked, c.want)
 	}
 }
 
@@ -110,20 +108,15 @@ func TestNewConnectionIsNoNewClient(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for i := range 20 {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/auth/callback/credentials", strings.NewReader(url.Values{"username": {fmt.Sprint("ada", i)}, "password": {fmt.Sprint(i)}}.Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("X-Forwarded-For", fmt.Sprintf("203.0.113.%d", i)) // no proxy is configured
 		res, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res.Body.Close()
 	}
-	if checked != 5 || len(tries) != 1 {
-		t.Errorf("%d passwords were checked, by %d clients, want 5 by one", checked, len(tries))
-	}
+	assert.Truef(t, checked == 5 && len(tries) == 1,
+		"%d passwords were checked, by %d clients, want 5 by one", checked, len(tries))
 }
 
 // TestParallelGuessesAreAllLimited: of many guesses at the same time, each is
@@ -148,9 +141,8 @@ func TestParallelGuessesAreAllLimited(t *testing.T) {
 		group.Go(func() { newBrowser(t, h).post("/auth/callback/credentials", "username", "ada", "password", "guess") })
 	}
 	group.Wait()
-	if asked.Load() != guesses || checked.Load() != allowed {
-		t.Errorf("Limit was asked %d times, want %d; %d passwords were checked, want %d", asked.Load(), guesses, checked.Load(), allowed)
-	}
+	assert.Truef(t, asked.Load() == guesses && checked.Load() == allowed,
+		"Limit was asked %d times, want %d; %d passwords were checked, want %d", asked.Load(), guesses, checked.Load(), allowed)
 }
 
 // TestBeginningsAreLimited: a sign-in at a provider is an attempt, too. If it is

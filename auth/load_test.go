@@ -17,6 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // storedSite is a handler over a store in which "token" is the session of Ada.
@@ -50,25 +52,18 @@ func TestLoadReadsTheStoreOnce(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for range 2 {
 			session, err := auth.FromContext(r.Context())
-			if err != nil || session.User.ID != "u" {
-				t.Fatalf("got %+v, %v", session, err)
-			}
-			if again, err := h.Session(r); err != nil || again != session {
-				t.Errorf("Session: got %+v, %v", again, err)
-			}
-			if again, err := h.Refresh(w, r); err != nil || again != session {
-				t.Errorf("Refresh: got %+v, %v", again, err)
-			}
+			require.Truef(t, err == nil && session.User.ID == "u", "got %+v, %v", session, err)
+			again, err := h.Session(r)
+			assert.Truef(t, err == nil && again == session, "Session: got %+v, %v", again, err)
+			again, err = h.Refresh(w, r)
+			assert.Truef(t, err == nil && again == session, "Refresh: got %+v, %v", again, err)
 		}
 	})
 	w := httptest.NewRecorder()
 	h.Require(h.Require(page)).ServeHTTP(w, pageRequest(http.MethodGet, "/", "token"))
-	if *reads != 1 {
-		t.Errorf("%d readings of the store, want 1", *reads)
-	}
-	if n := len(w.Result().Cookies()); n != 1 {
-		t.Errorf("the session cookie is set %d times, want once", n)
-	}
+	assert.Equalf(t, 1, *reads, "%d readings of the store, want 1", *reads)
+	n := len(w.Result().Cookies())
+	assert.Equalf(t, 1, n, "the session cookie is set %d times, want once", n)
 }
 
 // TestLoadedByAnotherHandler: a session that one site has loaded is not a
@@ -77,17 +72,12 @@ func TestLoadedByAnotherHandler(t *testing.T) {
 	h, _, _ := storedSite(t, auth.Config{})
 	other := newHandler(t, auth.Config{Adapter: newStore()})
 	r, err := h.Load(httptest.NewRecorder(), pageRequest(http.MethodGet, "/", "token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if session, err := other.Session(r); session != nil || err != nil {
-		t.Errorf("another handler: got %+v, %v, want nobody", session, err)
-	}
+	require.NoError(t, err)
+	session, err := other.Session(r)
+	assert.Truef(t, session == nil && err == nil, "another handler: got %+v, %v, want nobody", session, err)
 	w := httptest.NewRecorder()
 	other.Require(http.NotFoundHandler()).ServeHTTP(w, r)
-	if w.Code != http.StatusSeeOther {
-		t.Errorf("another handler lets the session of the first through: status %d", w.Code)
-	}
+	assert.Equal(t, http.StatusSeeOther, w.Code, "another handler lets the session of the first through: status")
 }
 
 // TestFailingStoreIsNotNobody: if the store fails, then Load, a read after it,
@@ -98,32 +88,22 @@ func TestFailingStoreIsNotNobody(t *testing.T) {
 	s.before = func(string, ...any) error { return errors.New("down") }
 	w := httptest.NewRecorder()
 	r, err := h.Load(w, pageRequest(http.MethodGet, "/", "token"))
-	if !errors.Is(err, auth.ErrAdapter) || errors.Is(err, auth.ErrNoSession) {
-		t.Errorf("Load: got %v", err)
-	}
-	if _, err := auth.FromContext(r.Context()); !errors.Is(err, auth.ErrAdapter) || errors.Is(err, auth.ErrNoSession) {
-		t.Errorf("FromContext: got %v", err)
-	}
-	if _, err := h.Session(r); !errors.Is(err, auth.ErrAdapter) {
-		t.Errorf("Session: got %v", err)
-	}
-	if _, err := h.SessionByToken(t.Context(), "token"); !errors.Is(err, auth.ErrAdapter) || errors.Is(err, auth.ErrNoSession) {
-		t.Errorf("SessionByToken: got %v", err)
-	}
-	if len(w.Header()["Set-Cookie"]) != 0 {
-		t.Errorf("a store that fails changes the cookies: %v", w.Header())
-	}
+	assert.Truef(t, errors.Is(err, auth.ErrAdapter) && !errors.Is(err, auth.ErrNoSession), "Load: got %v", err)
+	_, err = auth.FromContext(r.Context())
+	assert.Truef(t, errors.Is(err, auth.ErrAdapter) && !errors.Is(err, auth.ErrNoSession), "FromContext: got %v", err)
+	_, err = h.Session(r)
+	assert.ErrorIs(t, err, auth.ErrAdapter, "Session")
+	_, err = h.SessionByToken(t.Context(), "token")
+	assert.Truef(t, errors.Is(err, auth.ErrAdapter) && !errors.Is(err, auth.ErrNoSession), "SessionByToken: got %v", err)
+	assert.Emptyf(t, w.Header()["Set-Cookie"], "a store that fails changes the cookies: %v", w.Header())
 	for _, accept := range []string{"text/html", "application/json"} {
 		w := httptest.NewRecorder()
 		r := pageRequest(http.MethodGet, "/", "token")
 		r.Header.Set("Accept", accept)
 		h.Require(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let through") })).ServeHTTP(w, r)
-		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Location") != "" || w.Header().Get("Cache-Control") == "" {
-			t.Errorf("%s: got %d, %v", accept, w.Code, w.Header())
-		}
-		if isJSON := json.Valid(w.Body.Bytes()); isJSON != (accept == "application/json") {
-			t.Errorf("%s: got %s", accept, w.Body)
-		}
+		assert.Truef(t, w.Code == http.StatusServiceUnavailable && w.Header().Get("Location") == "" && w.Header().Get("Cache-Control") != "",
+			"%s: got %d, %v", accept, w.Code, w.Header())
+		assert.Equalf(t, accept == "application/json", json.Valid(w.Body.Bytes()), "%s: got %s", accept, w.Body)
 	}
 }
 
@@ -131,19 +111,15 @@ func TestFailingStoreIsNotNobody(t *testing.T) {
 // the answer that nobody is signed in.
 func TestFromContextWithoutLoad(t *testing.T) {
 	_, err := auth.FromContext(t.Context())
-	if err == nil || errors.Is(err, auth.ErrNoSession) || !strings.Contains(err.Error(), "Require") {
-		t.Errorf("got %v", err)
-	}
+	assert.Truef(t, err != nil && !errors.Is(err, auth.ErrNoSession) && strings.Contains(err.Error(), "Require"),
+		"got %v", err)
 	h, _, _ := storedSite(t, auth.Config{})
 	r, err := h.Load(httptest.NewRecorder(), pageRequest(http.MethodGet, "/", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	type key struct{}
 	ctx := context.WithValue(r.Context(), key{}, 1)
-	if _, err := auth.FromContext(ctx); !errors.Is(err, auth.ErrNoSession) {
-		t.Errorf("got %v", err)
-	}
+	_, err = auth.FromContext(ctx)
+	assert.ErrorIs(t, err, auth.ErrNoSession)
 }
 
 // TestLoadWithoutResponse reads and renews no cookies; a later Load with a
@@ -151,16 +127,12 @@ func TestFromContextWithoutLoad(t *testing.T) {
 func TestLoadWithoutResponse(t *testing.T) {
 	h, _, _ := storedSite(t, auth.Config{})
 	r, err := h.Load(nil, pageRequest(http.MethodGet, "/", "token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := auth.FromContext(r.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = auth.FromContext(r.Context())
+	require.NoError(t, err)
 	w := httptest.NewRecorder()
-	if _, err := h.Load(w, r); err != nil || len(w.Header()["Set-Cookie"]) != 1 {
-		t.Errorf("got %v, %v", w.Header(), err)
-	}
+	_, err = h.Load(w, r)
+	assert.Truef(t, err == nil && len(w.Header()["Set-Cookie"]) == 1, "got %v, %v", w.Header(), err)
 }
 
 // TestUpdateOfLoadedSession: code that reads the session after the update sees
@@ -172,15 +144,11 @@ func TestUpdateOfLoadedSession(t *testing.T) {
 	}}})
 	w := httptest.NewRecorder()
 	r, err := h.Load(w, pageRequest(http.MethodGet, "/", "token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.UpdateSession(w, r, 1); err != nil {
-		t.Fatal(err)
-	}
-	if session, err := auth.FromContext(r.Context()); err != nil || session.Extra["trigger"] != auth.TriggerUpdate {
-		t.Errorf("got %+v, %v", session, err)
-	}
+	require.NoError(t, err)
+	_, err = h.UpdateSession(w, r, 1)
+	require.NoError(t, err)
+	session, err := auth.FromContext(r.Context())
+	assert.Truef(t, err == nil && session.Extra["trigger"] == auth.TriggerUpdate, "got %+v, %v", session, err)
 }
 
 func TestRequireSendsToSignIn(t *testing.T) {
@@ -214,9 +182,7 @@ func TestRequireSendsToSignIn(t *testing.T) {
 			config := c.config
 			config.Secret, config.Logger = []string{secret}, slog.New(slog.DiscardHandler)
 			h, err := auth.New(config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r := httptest.NewRequest(cmp.Or(c.method, http.MethodGet), "https://example.com/", nil)
 			r.URL, r.RequestURI = mustParse(t, c.target), c.target
 			for name, v := range c.header {
@@ -224,12 +190,9 @@ func TestRequireSendsToSignIn(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			h.Require(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let through") })).ServeHTTP(w, r)
-			if w.Code != http.StatusSeeOther || w.Header().Get("Location") != c.want {
-				t.Errorf("got %d, %q, want %q", w.Code, w.Header().Get("Location"), c.want)
-			}
-			if !strings.Contains(w.Header().Get("Cache-Control"), "no-store") {
-				t.Error("the redirect may be cached")
-			}
+			assert.Truef(t, w.Code == http.StatusSeeOther && w.Header().Get("Location") == c.want,
+				"got %d, %q, want %q", w.Code, w.Header().Get("Location"), c.want)
+			assert.Contains(t, w.Header().Get("Cache-Control"), "no-store", "the redirect may be cached")
 		})
 	}
 }
@@ -238,9 +201,7 @@ func TestRequireSendsToSignIn(t *testing.T) {
 func mustParse(t *testing.T, target string) *url.URL {
 	t.Helper()
 	u, err := url.ParseRequestURI(strings.ReplaceAll(target, `\`, "%5C"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -289,10 +250,10 @@ func TestHiddenUserIsNobody(t *testing.T) {
 				st.at(b, "idp", "ada").wantLocation(t, origin)
 				began := st.start(b, "/auth/signin/other?login_hint=ada-there")
 				locked = true
-				require := st.Require(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("Require lets the request continue") }))
+				required := st.Require(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("Require lets the request continue") }))
 				w := httptest.NewRecorder()
 				r := b.request("/")
-				if require.ServeHTTP(w, r); w.Code != http.StatusSeeOther {
+				if required.ServeHTTP(w, r); w.Code != http.StatusSeeOther {
 					t.Errorf("Require: status %d", w.Code)
 				}
 				if loaded, err := st.Load(nil, r); err != nil {
@@ -300,30 +261,24 @@ func TestHiddenUserIsNobody(t *testing.T) {
 				} else if session, err := auth.FromContext(loaded.Context()); session != nil || !errors.Is(err, auth.ErrNoSession) {
 					t.Errorf("FromContext: got %+v, %v", session, err)
 				}
-				if session, err := st.SessionByToken(t.Context(), b.token()); session != nil || !errors.Is(err, auth.ErrNoSession) {
-					t.Errorf("SessionByToken: got %+v, %v", session, err)
-				}
-				if session, err := st.Session(r); err != nil || session != nil && session.User != nil {
-					t.Errorf("Session: got %+v, %v", session, err)
-				}
-				if list, err := st.Sessions(r); !errors.Is(err, auth.ErrNoSession) {
-					t.Errorf("Sessions: got %v, %v", list, err)
-				}
-				if ended, err := st.RevokeSession(r, "x"); !errors.Is(err, auth.ErrNoSession) {
-					t.Errorf("RevokeSession: got %v, %v", ended, err)
-				}
+				session, err := st.SessionByToken(t.Context(), b.token())
+				assert.Truef(t, session == nil && errors.Is(err, auth.ErrNoSession), "SessionByToken: got %+v, %v", session, err)
+				session, err = st.Session(r)
+				assert.Falsef(t, err != nil || session != nil && session.User != nil, "Session: got %+v, %v", session, err)
+				list, err := st.Sessions(r)
+				assert.ErrorIsf(t, err, auth.ErrNoSession, "Sessions: got %v,", list)
+				ended, err := st.RevokeSession(r, "x")
+				assert.ErrorIsf(t, err, auth.ErrNoSession, "RevokeSession: got %v,", ended)
 				other := *b
 				other.cookies = maps.Clone(b.cookies)
 				other.get("/auth/callback/other?"+st.idp.authorize(t, began).Encode()).wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
-				if n := len(st.store.accounts); n != 1 {
-					t.Errorf("an account was linked to a user who is not signed in: %d accounts", n)
-				}
+				n := len(st.store.accounts)
+				assert.Equalf(t, 1, n, "an account was linked to a user who is not signed in: %d accounts", n)
 				locked = false
 				began = st.start(b, "/auth/signin/other?login_hint=ada-there")
 				b.get("/auth/callback/other?"+st.idp.authorize(t, began).Encode()).wantLocation(t, origin)
-				if n := len(st.store.accounts); n != 2 || len(st.store.users) != 1 {
-					t.Errorf("the signed-in user has %d accounts, want 2", n)
-				}
+				n = len(st.store.accounts)
+				assert.Truef(t, n == 2 && len(st.store.users) == 1, "the signed-in user has %d accounts, want 2", n)
 			})
 		}
 	}
@@ -334,9 +289,8 @@ func TestRequireBehindStripPrefix(t *testing.T) {
 	h, _, _ := storedSite(t, auth.Config{})
 	w := httptest.NewRecorder()
 	http.StripPrefix("/app", h.Require(http.NotFoundHandler())).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/app/inbox?a=1", nil))
-	if got, want := w.Header().Get("Location"), origin+"/auth/signin?callbackUrl="+url.QueryEscape(origin+"/app/inbox?a=1"); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	got, want := w.Header().Get("Location"), origin+"/auth/signin?callbackUrl="+url.QueryEscape(origin+"/app/inbox?a=1")
+	assert.Equal(t, want, got)
 }
 
 // TestRequireAnswersHTMX: the sign-in page is not shown in a part of a page,
@@ -388,16 +342,12 @@ func TestSessionByToken(t *testing.T) {
 	claims := auth.Claims{"sub": "u", "email": "ada@example.com"}
 	token := func(salt string, claims auth.Claims) string {
 		s, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: salt})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s
 	}
 	long := auth.Claims{"sub": "u", "email": "ada@example.com", "blob": strings.Repeat("x", 9000)}
 	open, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	secure := newHandler(t, auth.Config{})
 	for name, c := range map[string]struct {
 		h     *auth.Handler
@@ -417,12 +367,10 @@ func TestSessionByToken(t *testing.T) {
 		"empty, stored":  {stored, "", false},
 	} {
 		session, err := c.h.SessionByToken(t.Context(), c.token)
-		if c.found && (err != nil || session.User.ID != "u" || session.User.Email != "ada@example.com") {
-			t.Errorf("%s: got %+v, %v", name, session, err)
-		}
-		if !c.found && (session != nil || !errors.Is(err, auth.ErrNoSession)) {
-			t.Errorf("%s: got %+v, %v, want ErrNoSession", name, session, err)
-		}
+		assert.Falsef(t, c.found && (err != nil || session.User.ID != "u" || session.User.Email != "ada@example.com"),
+			"%s: got %+v, %v", name, session, err)
+		assert.Falsef(t, !c.found && (session != nil || !errors.Is(err, auth.ErrNoSession)),
+			"%s: got %+v, %v, want ErrNoSession", name, session, err)
 	}
 }
 
@@ -436,12 +384,10 @@ func TestCSRFTokenForOwnPage(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := b.request("/login")
 		token, err := h.CSRFToken(w, r)
-		if err != nil || token == "" || !strings.Contains(w.Header().Get("Cache-Control"), "no-store") {
-			t.Fatalf("got %q, %v, %v", token, err, w.Header())
-		}
-		if second, err := h.CSRFToken(w, r); err != nil || second != token {
-			t.Fatalf("the second form: got %q, %v, want %q", second, err, token)
-		}
+		require.Truef(t, err == nil && token != "" && strings.Contains(w.Header().Get("Cache-Control"), "no-store"),
+			"got %q, %v, %v", token, err, w.Header())
+		second, err := h.CSRFToken(w, r)
+		require.Truef(t, err == nil && second == token, "the second form: got %q, %v, want %q", second, err, token)
 		for _, c := range w.Result().Cookies() {
 			b.cookies[c.Name] = c
 		}
@@ -465,7 +411,5 @@ func TestAnonymousLoadAllocates(t *testing.T) {
 	w := httptest.NewRecorder()
 	refresh := testing.AllocsPerRun(100, func() { _, _ = h.Refresh(w, r) })
 	load := testing.AllocsPerRun(100, func() { _, _ = h.Load(w, r) })
-	if load > refresh+2 {
-		t.Errorf("Load: %v allocations, Refresh: %v; want at most two more", load, refresh)
-	}
+	assert.Truef(t, !(load > refresh+2), "Load: %v allocations, Refresh: %v; want at most two more", load, refresh)
 }

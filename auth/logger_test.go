@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestNoSecretLeaks runs flows that succeed, and flows that fail in every way
@@ -95,9 +97,7 @@ func TestNoSecretLeaks(t *testing.T) {
 			token := b.csrf()
 			visit(b, b.submit("/auth/signin/email", "csrfToken", token, "email", fmt.Sprintf("u%d@example.com", tokens)))
 			link := box.last(t)
-			if !strings.Contains(link, canaries["mail token"]) {
-				t.Fatal("the canary is not in the link")
-			}
+			require.Contains(t, link, canaries["mail token"], "the canary is not in the link")
 			fail[broken] = true
 			visit(b, b.submit("/auth/signin/email", "csrfToken", token, "email", "ada@example.com"))
 			visit(b, b.submit("/auth/signin/smtp", "csrfToken", token, "email", "ada@example.com"))
@@ -110,9 +110,7 @@ func TestNoSecretLeaks(t *testing.T) {
 			visit(b, b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", "lovelace"))
 			visit(b, b.submit("/auth/session", "csrfToken", token, "data", "x"))
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, c := range b.cookies {
 				r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 			}
@@ -142,17 +140,14 @@ func TestNoSecretLeaks(t *testing.T) {
 	}
 	canaries["code"], canaries["state"] = "canary-code", "canary-state"
 	log := book.String()
-	if strings.Count(log, "level=ERROR") < 50 {
-		t.Errorf("only %d errors were logged, so this test shows little", strings.Count(log, "level=ERROR"))
-	}
+	assert.Truef(t, strings.Count(log, "level=ERROR") >= 50,
+		"only %d errors were logged, so this test shows little", strings.Count(log, "level=ERROR"))
 	for _, err := range failures {
 		log += fmt.Sprintf("%v %+v\n", err, err)
 	}
 	log += strings.Join(urls, "\n")
 	for name, canary := range canaries {
-		if len(canary) < 8 {
-			t.Fatalf("%s is no canary: %q", name, canary)
-		}
+		require.Truef(t, len(canary) >= 8, "%s is no canary: %q", name, canary)
 		if i := strings.Index(log, canary); i >= 0 {
 			t.Errorf("%s leaks: …%s…", name, log[max(0, i-120):min(len(log), i+len(canary)+20)])
 		}
@@ -266,12 +261,10 @@ func TestNoSecretLeaksByOAuth(t *testing.T) {
 			} else if u, err := url.Parse(result.Location); err == nil {
 				s.idp.keep(u.Query().Get("state"), u.Query().Get("nonce"))
 			}
-			if n := len(s.cookies) + len(s.idp.secrets); n < 3 {
-				t.Errorf("only %d canaries", n)
-			}
-			if failed := name != "succeeds" && strings.Contains(name, "fail"); failed && !strings.Contains(s.log.String(), "auth: request failed") {
-				t.Errorf("nothing failed: %s", s.log)
-			}
+			n := len(s.cookies) + len(s.idp.secrets)
+			assert.Truef(t, n >= 3, "only %d canaries", n)
+			failed := name != "succeeds" && strings.Contains(name, "fail")
+			assert.Falsef(t, failed && !strings.Contains(s.log.String(), "auth: request failed"), "nothing failed: %s", s.log)
 			s.wantNoLeaks(t, shown...)
 		})
 	}
@@ -319,17 +312,14 @@ func TestAnonymousGarbageIsAWarning(t *testing.T) {
 			for who, b := range map[string]*browser{"a stranger": newBrowser(t, s), "somebody with forged cookies": planted, "somebody who began": begun} {
 				before := len(s.log.String())
 				b.get(path)
-				if log := s.log.String()[before:]; strings.Contains(log, "level=ERROR") {
-					t.Errorf("checks %s: %s with %.80s raises an alarm: %s", name, who, path, log)
-				}
+				assert.NotContainsf(t, s.log.String()[before:], "level=ERROR",
+					"checks %s: %s with %.80s raises an alarm", name, who, path)
 			}
 		}
 	}
 	book := &logBook{}
 	foreign, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://evil.example/auth/session", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp := auth.Auth(foreign, auth.Config{Secret: []string{secret}, Logger: book.logger()})
 	defer resp.Body.Close()
 	if log := book.String(); resp.StatusCode != http.StatusInternalServerError || !strings.Contains(log, "UntrustedHost") || strings.Contains(log, "level=ERROR") {
@@ -354,9 +344,7 @@ func TestAnonymousGarbageIsAWarning(t *testing.T) {
 	for name, configure := range failing {
 		s := newSite(t, configure)
 		s.signIn(newBrowser(t, s))
-		if log := s.log.String(); !strings.Contains(log, "level=ERROR") {
-			t.Errorf("%s, and nobody is told: %s", name, log)
-		}
+		assert.Containsf(t, s.log.String(), "level=ERROR", "%s, and nobody is told", name)
 	}
 	denied := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
 		c.Callbacks.SignIn = func(context.Context, auth.SignInParams) (auth.SignInDecision, error) {
@@ -364,9 +352,7 @@ func TestAnonymousGarbageIsAWarning(t *testing.T) {
 		}
 	})
 	denied.signIn(newBrowser(t, denied))
-	if log := denied.log.String(); strings.Contains(log, "level=ERROR") {
-		t.Errorf("a callback that decides against a sign-in raises an alarm: %s", log)
-	}
+	assert.NotContains(t, denied.log.String(), "level=ERROR", "a callback that decides against a sign-in raises an alarm")
 }
 
 // TestClientThatLeavesIsAWarning: a request that its client has cancelled is

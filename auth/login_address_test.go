@@ -13,6 +13,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPreHijackByAnUnprovenAddress: the attacker signs up at a provider that
@@ -35,14 +37,11 @@ func TestPreHijackByAnUnprovenAddress(t *testing.T) {
 				attacker, b := newBrowser(t, st), newBrowser(t, st)
 				st.at(attacker, "idp", "mallory").wantLocation(t, origin)
 				hijacked := st.userOf(attacker)
-				if hijacked.EmailVerified != nil {
-					t.Fatal("an address that nobody stated is taken as proven")
-				}
+				require.Nil(t, hijacked.EmailVerified, "an address that nobody stated is taken as proven")
 				st.wantPage(prove(st, b), victim, "Sign in with idp", "Start afresh")
 				b.wantNoSession()
-				if len(st.store.users) != 1 || len(st.store.accounts) != 1 {
-					t.Errorf("users %v, accounts %v", st.store.users, st.store.accounts)
-				}
+				assert.Truef(t, len(st.store.users) == 1 && len(st.store.accounts) == 1,
+					"users %v, accounts %v", st.store.users, st.store.accounts)
 			})
 		}
 	}
@@ -55,13 +54,10 @@ func TestPreHijackByAStatedFalse(t *testing.T) {
 	st.states = false
 	attacker, b := newBrowser(t, st), newBrowser(t, st)
 	st.at(attacker, "idp", "mallory").wantLocation(t, origin)
-	if u := st.userOf(attacker); u.Email != "" {
-		t.Errorf("the user has the address %s", u.Email)
-	}
+	assert.Empty(t, st.userOf(attacker).Email, "the user has the address")
 	st.byMail(b).wantLocation(t, origin)
-	if u := st.userOf(b); u.Email != victim || u.EmailVerified == nil || u.ID == st.userOf(attacker).ID {
-		t.Errorf("the victim is %+v", u)
-	}
+	u := st.userOf(b)
+	assert.Truef(t, u.Email == victim && u.EmailVerified != nil && u.ID != st.userOf(attacker).ID, "the victim is %+v", u)
 }
 
 // TestDangerousLinkingNeedsMoreThanAFalse: AllowDangerousEmailAccountLinking
@@ -72,15 +68,13 @@ func TestDangerousLinkingNeedsMoreThanAFalse(t *testing.T) {
 	st.states = false
 	b := newBrowser(t, st)
 	st.at(b, "idp", "mallory").wantLocation(t, origin)
-	if u := st.userOf(b); u.ID == "owner" || u.Email != "" {
-		t.Errorf("signed in as %+v", u)
-	}
+	u := st.userOf(b)
+	assert.Truef(t, u.ID != "owner" && u.Email == "", "signed in as %+v", u)
 	st.states = nil // the honest neighbour: the option does what it says
 	b = newBrowser(t, st)
 	st.at(b, "idp", "ada").wantLocation(t, origin)
-	if u := st.userOf(b); u.ID != "owner" {
-		t.Errorf("signed in as %+v", u)
-	}
+	u = st.userOf(b)
+	assert.Equalf(t, "owner", u.ID, "signed in as %+v", u)
 }
 
 // TestUserWithoutAnyWayInIsGiven: a sign-up that died between its writes leaves
@@ -97,12 +91,10 @@ func TestUserWithoutAnyWayInIsGiven(t *testing.T) {
 			st.store.sessions["old"] = adapter.Session{SessionToken: "old", UserID: "half", Expires: st.clock.Now().Add(time.Hour)}
 			b := newBrowser(t, st)
 			prove(st, b).wantLocation(t, origin)
-			if u := st.userOf(b); u.ID != "half" || u.EmailVerified == nil {
-				t.Errorf("signed in as %+v", u)
-			}
-			if _, ok := st.store.sessions["old"]; ok {
-				t.Error("an old session of the user goes on")
-			}
+			u := st.userOf(b)
+			assert.Truef(t, u.ID == "half" && u.EmailVerified != nil, "signed in as %+v", u)
+			_, ok := st.store.sessions["old"]
+			assert.False(t, ok, "an old session of the user goes on")
 		})
 	}
 	t.Run("not to who proves nothing", func(t *testing.T) {
@@ -161,9 +153,8 @@ func TestLinkIntoAGivenUser(t *testing.T) {
 				_, _ = h.Login(t.Context(), owner, proof)
 			}
 			linked := s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}].UserID == "half"
-			if given := s.users["half"].EmailVerified != nil; !done || linked && given {
-				t.Errorf("linked: %v, given away: %v", linked, given)
-			}
+			given := s.users["half"].EmailVerified != nil
+			assert.Falsef(t, !done || linked && given, "linked: %v, given away: %v", linked, given)
 		})
 	}
 }
@@ -178,14 +169,10 @@ func TestNullEmailVerifiedIsNoGuilt(t *testing.T) {
 	st.store.accounts[key] = adapter.Account{UserID: "u", Provider: "idp", ProviderAccountID: "ada"}
 	st.states = true
 	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
-	if st.store.users["u"].EmailVerified == nil {
-		t.Fatal("the address is not proven")
-	}
+	require.NotNil(t, st.store.users["u"].EmailVerified, "the address is not proven")
 	b := newBrowser(t, st)
 	st.byMail(b).wantLocation(t, origin)
-	if st.userOf(b).ID != "u" {
-		t.Errorf("signed in as %+v", st.userOf(b))
-	}
+	assert.Equalf(t, "u", st.userOf(b).ID, "signed in as %+v", st.userOf(b))
 }
 
 // TestProofByOneOfTwoAccountsProvesNothing: the two accounts of a user may
@@ -198,9 +185,7 @@ func TestProofByOneOfTwoAccountsProvesNothing(t *testing.T) {
 	}
 	st.states = true
 	st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
-	if st.store.users["u"].EmailVerified != nil {
-		t.Error("the address is taken as proven")
-	}
+	assert.Nil(t, st.store.users["u"].EmailVerified, "the address is taken as proven")
 }
 
 // TestLookalikeAddressProvesNothing: the lower case of the Kelvin sign is k, but
@@ -213,20 +198,15 @@ func TestLookalikeAddressProvesNothing(t *testing.T) {
 	st.idp.claims = func(m map[string]any) { m["email"], m["email_verified"] = lookalike, true }
 	b := newBrowser(t, st)
 	st.at(b, "idp", "mallory").wantLocation(t, origin)
-	if u := st.userOf(b); u.ID == "u" || u.Email != lookalike {
-		t.Errorf("signed in as %+v", u)
-	}
+	u := st.userOf(b)
+	assert.Truef(t, u.ID != "u" && u.Email == lookalike, "signed in as %+v", u)
 	key := adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}
 	st.store.accounts[key] = adapter.Account{UserID: "u", Provider: "idp", ProviderAccountID: "mallory"}
 	st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin)
-	if st.store.users["u"].EmailVerified != nil {
-		t.Error("the address counts as proven")
-	}
+	assert.Nil(t, st.store.users["u"].EmailVerified, "the address counts as proven")
 	st.idp.claims = func(m map[string]any) { m["email"], m["email_verified"] = "KIM@Example.com", true } // the honest neighbour
 	st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin)
-	if st.store.users["u"].EmailVerified == nil {
-		t.Error("the address does not count as proven")
-	}
+	assert.NotNil(t, st.store.users["u"].EmailVerified, "the address does not count as proven")
 }
 
 // TestAdapterWithoutListsIsAsked: an adapter that can't list accounts can't say
@@ -244,9 +224,8 @@ func TestAdapterWithoutListsIsAsked(t *testing.T) {
 	}}))
 	b.post("/auth/signin/email", "email", victim)
 	page := b.get(box.last(t))
-	if page.StatusCode != http.StatusOK || !strings.Contains(page.body, "Sign in with idp") {
-		t.Fatalf("got %d %s", page.StatusCode, page.body)
-	}
+	require.Truef(t, page.StatusCode == http.StatusOK && strings.Contains(page.body, "Sign in with idp"),
+		"got %d %s", page.StatusCode, page.body)
 	b.press(page, "Start afresh").wantLocation(t, origin) // nobody is locked out
 }
 
@@ -264,9 +243,7 @@ func TestUserWithAPasswordIsNotGiven(t *testing.T) {
 				page := prove(st, b)
 				st.wantPage(page, victim, "Sign in with a password", "Start afresh")
 				b.wantNoSession()
-				if st.store.users["u"].EmailVerified != nil {
-					t.Error("the address of the other user counts as proven")
-				}
+				assert.Nil(t, st.store.users["u"].EmailVerified, "the address of the other user counts as proven")
 				b.press(page, "Start afresh").wantLocation(t, origin)
 				if old, fresh := st.idOf(mallory), st.idOf(b); fresh == "" || fresh == old || st.store.users["u"].Email != "" {
 					t.Errorf("mallory is %q, the owner of the address %q, the user %+v", old, fresh, st.store.users["u"])
@@ -285,9 +262,7 @@ func TestUserWithAPasswordIsNotGiven(t *testing.T) {
 				if again := prove(st, again); ids {
 					again.wantLocation(t, origin) // and from now on the proof is enough
 				}
-				if ids && st.idOf(again) != "u" {
-					t.Errorf("signed in as %q", st.idOf(again))
-				}
+				assert.Falsef(t, ids && st.idOf(again) != "u", "signed in as %q", st.idOf(again))
 			})
 		}
 	}
@@ -336,9 +311,8 @@ func TestUserWithTokensIsNotGiven(t *testing.T) {
 				if !answers {
 					st.wantPage(page, "Other ways to sign in")
 				}
-				if got := st.idOf(b); (got == "half") != answers || !answers && got != "" {
-					t.Errorf("signed in as %q", got)
-				}
+				got := st.idOf(b)
+				assert.Falsef(t, (got == "half") != answers || !answers && got != "", "signed in as %q", got)
 			})
 		}
 	}
@@ -363,9 +337,8 @@ func TestStrangerIsNoPasswordUser(t *testing.T) {
 		if !answers {
 			end.wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
 		}
-		if got := st.idOf(b); (got == "u") != answers {
-			t.Errorf("the application answers %v: signed in as %q", answers, got)
-		}
+		got := st.idOf(b)
+		assert.Equalf(t, answers, got == "u", "the application answers %v: signed in as %q", answers, got)
 	}
 }
 
@@ -378,9 +351,8 @@ func TestOnlyAccountBesideAPassword(t *testing.T) {
 		st.states = true
 		b := newBrowser(t, st)
 		st.at(b, "idp", "ada").wantLocation(t, origin)
-		if proven := st.store.users[st.idOf(b)].EmailVerified != nil; proven != answers {
-			t.Errorf("the application answers %v: proven %v", answers, proven)
-		}
+		assert.Equalf(t, answers, st.store.users[st.idOf(b)].EmailVerified != nil,
+			"the application answers %v: proven", answers)
 	}
 }
 
@@ -407,14 +379,11 @@ func TestFirstProofStays(t *testing.T) {
 				b := newBrowser(t, st)
 				st.byMail(b).wantLocation(t, origin)
 				u := st.userOf(b)
-				if u.ID != "old" || u.EmailVerified == nil || !u.EmailVerified.Equal(first) {
-					t.Errorf("the user is %+v, want the proof of %v", u, first)
-				}
+				assert.Truef(t, u.ID == "old" && u.EmailVerified != nil && u.EmailVerified.Equal(first),
+					"the user is %+v, want the proof of %v", u, first)
 				st.clock.advance(time.Hour)
 			}
-			if updated != 1 {
-				t.Errorf("%d events, want 1: the first link proved the address", updated)
-			}
+			assert.Equalf(t, 1, updated, "%d events, want 1: the first link proved the address", updated)
 		})
 	}
 }
@@ -442,13 +411,10 @@ func TestProofOfAnAddressThatChanges(t *testing.T) {
 			}
 			b := newBrowser(t, st)
 			prove(st, b)
-			if u := st.store.users["half"]; u.Email != "new@x.example" || u.EmailVerified != nil {
-				t.Errorf("the user is %+v", u)
-			}
+			u := st.store.users["half"]
+			assert.Truef(t, u.Email == "new@x.example" && u.EmailVerified == nil, "the user is %+v", u)
 			for _, s := range st.store.sessions {
-				if s.UserID == "half" {
-					t.Error("the owner of the old address is signed in as the user")
-				}
+				assert.NotEqual(t, "half", s.UserID, "the owner of the old address is signed in as the user")
 			}
 		})
 	}
@@ -475,17 +441,11 @@ func TestRefusalTellsNothingOfTheAddress(t *testing.T) {
 					h := newHandler(t, auth.Config{Adapter: adapterOf(s)})
 					began := time.Now()
 					_, err := h.Login(t.Context(), httptest.NewRequest(http.MethodGet, origin, nil), oauthIdentity("mallory", victim))
-					if err == nil {
-						t.Fatal("signed in")
-					}
+					require.Error(t, err, "signed in")
 					took[verified] = time.Since(began)
 				}
-				if took[false] != took[true] || calls[false] != calls[true] {
-					t.Errorf("took %v with %v calls", took, calls)
-				}
-				if took[true] > 100*time.Millisecond {
-					t.Errorf("took %v", took[true])
-				}
+				assert.Truef(t, took[false] == took[true] && calls[false] == calls[true], "took %v with %v calls", took, calls)
+				assert.Truef(t, took[true] <= 100*time.Millisecond, "took %v", took[true])
 			})
 		})
 	}

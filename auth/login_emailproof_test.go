@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
 )
 
 func TestEmailProofOf(t *testing.T) {
@@ -46,8 +47,6 @@ func TestStandardEmailProof(t *testing.T) {
 		{"a false claim about another address", auth.Profile{"email": "eve@x.example", "email_verified": false}, "ada@x.example", auth.EmailRefuted},
 		{"address is no text", auth.Profile{"email": []any{"ada@x.example"}, "email_verified": true}, "ada@x.example", auth.EmailUnstated},
 	} {
-		if got := auth.StandardEmailProof(c.profile, c.email); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		assert.Equal(t, c.want, auth.StandardEmailProof(c.profile, c.email), c.name)
 	}
 }

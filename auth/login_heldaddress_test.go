@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestBothProofsTogetherLink: an honest person signed up with an address that the
@@ -18,9 +20,8 @@ func TestBothProofsTogetherLink(t *testing.T) {
 		st.wantPage(page)
 		l := b.press(page, "<span>Sign in with idp</span>").location() + "&login_hint=ada"
 		b.get("/auth/callback/idp?"+st.idp.authorize(t, l).Encode()).wantLocation(t, origin)
-		if u := st.userOf(b); u.ID != st.userOf(first).ID || u.EmailVerified == nil {
-			t.Fatalf("signed in as %+v", u)
-		}
+		u := st.userOf(b)
+		require.Truef(t, u.ID == st.userOf(first).ID && u.EmailVerified != nil, "signed in as %+v", u)
 		st.byMail(newBrowser(t, st)).wantLocation(t, origin) // and from now on the link is enough
 	})
 	t.Run("provider", func(t *testing.T) {
@@ -50,9 +51,8 @@ func TestProofOfAnotherBrowserLinksNothing(t *testing.T) {
 	const proof = "__Host-authjs.proof"
 	attacker.cookies[proof] = b.cookies[proof]
 	st.at(attacker, "idp", "mallory").wantLocation(t, origin)
-	if u := st.userOf(attacker); u.EmailVerified != nil {
-		t.Errorf("the attacker's user has a proven address: %+v", u)
-	}
+	u := st.userOf(attacker)
+	assert.Nilf(t, u.EmailVerified, "the attacker's user has a proven address: %+v", u)
 	attacker.cookies[proof] = b.cookies[proof]
 	attacker.post("/auth/callback/email", "startAfresh", "true").wantLocation(t, lateAnswer)
 }
@@ -74,18 +74,13 @@ func TestStartAfresh(t *testing.T) {
 			b.submit(pressedURL(page, "Start afresh"), "startAfresh", "true").wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
 			b.press(page, "Start afresh").wantLocation(t, origin)
 			old, fresh := st.userOf(attacker), st.userOf(b)
-			if old.Email != "" || old.ID == fresh.ID || fresh.Email != victim || fresh.EmailVerified == nil {
-				t.Errorf("the old user is %+v, the new one %+v", old, fresh)
-			}
-			if len(st.released) != 1 || st.released[0] != victim {
-				t.Errorf("released: %v", st.released)
-			}
+			assert.Truef(t, old.Email == "" && old.ID != fresh.ID && fresh.Email == victim && fresh.EmailVerified != nil,
+				"the old user is %+v, the new one %+v", old, fresh)
+			assert.Truef(t, len(st.released) == 1 && st.released[0] == victim, "released: %v", st.released)
 			st.states = nil
 			again := newBrowser(t, st)
 			st.at(again, "idp", "mallory").wantLocation(t, origin) // the account is still there
-			if st.userOf(again).ID != old.ID {
-				t.Error("the old user lost the account")
-			}
+			assert.Equal(t, old.ID, st.userOf(again).ID, "the old user lost the account")
 			b.cookies[kept.Name] = kept
 			b.post(pressedURL(page, "Start afresh"), "startAfresh", "true").wantLocation(t, origin) // once: the browser finished it before
 		})

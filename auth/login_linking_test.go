@@ -10,6 +10,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestCallbackMayRefuseALink: Callbacks.Link decides about each account that
@@ -24,14 +26,11 @@ func TestCallbackMayRefuseALink(t *testing.T) {
 	})
 	b := newBrowser(t, st)
 	st.at(b, "idp", "ada").wantLocation(t, origin)
-	if len(asked) != 0 {
-		t.Errorf("asked about %v", asked)
-	}
+	assert.Empty(t, asked, "asked about")
 	id := st.userOf(b).ID
 	st.at(b, "other", "ada").wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
-	if len(asked) != 1 || asked[0] != id+" other" || len(st.store.accounts) != 1 {
-		t.Errorf("asked about %v, accounts %v", asked, st.store.accounts)
-	}
+	assert.Truef(t, len(asked) == 1 && asked[0] == id+" other" && len(st.store.accounts) == 1,
+		"asked about %v, accounts %v", asked, st.store.accounts)
 }
 
 // TestForcedLinking: another site signs the victim's browser in at the provider
@@ -68,9 +67,7 @@ func TestForcedLinking(t *testing.T) {
 			r.Header.Del("Referer")
 			maps.Copy(r.Header, c.header)
 			result, err := st.SignIn(r, "idp", auth.SignInOptions{RedirectTo: "/in"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, cookie := range result.Cookies {
 				cookie.Value = must(url.PathUnescape(cookie.Value))
 				b.cookies[cookie.Name] = cookie
@@ -109,9 +106,8 @@ func TestSessionThatEndsInLinkCallback(t *testing.T) {
 			}
 			answer := st.at(b, "idp", "mallory")
 			linked := st.store.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}].UserID != ""
-			if linked == ends || (answer.location() == origin) == ends {
-				t.Errorf("%s, the session ends: %v; linked: %v, the browser is sent to %s", strategy, ends, linked, answer.location())
-			}
+			assert.Truef(t, linked != ends && (answer.location() == origin) != ends,
+				"%s, the session ends: %v; linked: %v, the browser is sent to %s", strategy, ends, linked, answer.location())
 		}
 	}
 }
@@ -139,9 +135,8 @@ func TestSessionThatEndsWhileLinking(t *testing.T) {
 			thief.cookies["__Secure-authjs.session-token"] = owner.cookies["__Secure-authjs.session-token"]
 			answer := st.idp.authorize(t, st.start(thief, "/auth/signin/idp?login_hint=mallory"))
 			during = func(ctx context.Context) {
-				if _, err := st.store.DeleteSessionsByUserID(ctx, id, ""); err != nil {
-					t.Error(err)
-				}
+				_, err := st.store.DeleteSessionsByUserID(ctx, id, "")
+				assert.NoError(t, err)
 			}
 			switch where {
 			case "before the callback":
@@ -155,15 +150,13 @@ func TestSessionThatEndsWhileLinking(t *testing.T) {
 			end := thief.get("/auth/callback/idp?" + answer.Encode())
 			if where == "" {
 				end.wantLocation(t, origin)
-				if len(st.store.users) != 1 || len(st.store.accounts) != 2 {
-					t.Errorf("users %v, accounts %v", st.store.users, st.store.accounts)
-				}
+				assert.Truef(t, len(st.store.users) == 1 && len(st.store.accounts) == 2,
+					"users %v, accounts %v", st.store.users, st.store.accounts)
 				return
 			}
 			end.wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
-			if len(st.store.users) != 1 || len(st.store.accounts) != 1 || len(st.store.sessions) != 0 {
-				t.Errorf("users %v, accounts %v, sessions %v", st.store.users, st.store.accounts, st.store.sessions)
-			}
+			assert.Truef(t, len(st.store.users) == 1 && len(st.store.accounts) == 1 && len(st.store.sessions) == 0,
+				"users %v, accounts %v, sessions %v", st.store.users, st.store.accounts, st.store.sessions)
 		})
 	}
 }
@@ -198,16 +191,8 @@ func TestCredentialsIDIsNoAdapterID(t *testing.T) {
 			Token: jwt.Claims{"sub": "ada-1", "name": "Ada"}, Secrets: []string{secret}, Salt: "__Secure-authjs.session-token", Now: st.clock.Now,
 		}))
 	}
-	if linked(run(t, false, nil)) {
-		t.Error("an account was linked to a user who is somebody else")
-	}
-	if !linked(run(t, true, nil)) {
-		t.Error("UsesAdapterIDs: the account was not linked")
-	}
-	if linked(run(t, false, ofAuthJS)) {
-		t.Error("a token of Auth.js is taken for one of the adapter's IDs")
-	}
-	if !linked(run(t, true, ofAuthJS)) {
-		t.Error("UsesAdapterIDs: a token of Auth.js is nobody")
-	}
+	assert.False(t, linked(run(t, false, nil)), "an account was linked to a user who is somebody else")
+	assert.True(t, linked(run(t, true, nil)), "UsesAdapterIDs: the account was not linked")
+	assert.False(t, linked(run(t, false, ofAuthJS)), "a token of Auth.js is taken for one of the adapter's IDs")
+	assert.True(t, linked(run(t, true, ofAuthJS)), "UsesAdapterIDs: a token of Auth.js is nobody")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestSignUpThatDiedHeals: the store fails between the writes of a sign-up, and
@@ -34,14 +35,12 @@ func TestSignUpThatDiedHeals(t *testing.T) {
 		t.Fatalf("got %v, users %v", err, s.users)
 	}
 	s.before = nil
-	if _, err := h.Login(t.Context(), r, id); !errors.Is(err, auth.ErrOAuthAccountNotLinked) {
-		t.Errorf("without a proof: got %v", err)
-	}
+	_, err := h.Login(t.Context(), r, id)
+	assert.ErrorIs(t, err, auth.ErrOAuthAccountNotLinked, "without a proof")
 	id.Proof = auth.EmailProven
 	got, err := h.Login(t.Context(), r, id)
-	if err != nil || len(s.users) != 1 || s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}].UserID != got.User.ID {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	assert.Truef(t, err == nil && len(s.users) == 1 && s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}].UserID == got.User.ID,
+		"got %+v, %v", got, err)
 }
 
 // withoutSignUps is an adapter that has the other capabilities.

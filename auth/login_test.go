@@ -16,6 +16,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // oauthIdentity is a person at the provider idp.
@@ -108,20 +110,14 @@ func TestLoginTree(t *testing.T) {
 			}
 			got, err := h.Login(t.Context(), r, c.id)
 			if c.err != "" {
-				if !errors.Is(err, c.err) {
-					t.Fatalf("got %v, want %s", err, c.err)
-				}
+				require.ErrorIs(t, err, c.err)
 			} else if err != nil {
 				t.Fatal(err)
 			} else if got.User.ID != c.want || got.IsNewUser != (c.want == "user-1") || got.Token == signedIn {
 				t.Errorf("got %+v", got)
 			}
-			if g := strings.Join(calls, " "); g != c.calls {
-				t.Errorf("calls: got %s, want %s", g, c.calls)
-			}
-			if g := strings.Join(events, " "); g != c.events {
-				t.Errorf("events: got %s, want %s", g, c.events)
-			}
+			assert.Equal(t, c.calls, strings.Join(calls, " "), "calls")
+			assert.Equal(t, c.events, strings.Join(events, " "), "events")
 		})
 	}
 }
@@ -145,25 +141,19 @@ func TestLoginLeavesNoUserWithoutAccount(t *testing.T) {
 	}
 	h := newHandler(t, auth.Config{Adapter: s})
 	r := httptest.NewRequest(http.MethodGet, origin, nil)
-	if _, err := h.Login(t.Context(), r, oauthIdentity("n", "new@example.com")); !errors.Is(err, auth.ErrAdapter) {
-		t.Fatalf("got %v", err)
-	}
-	if len(s.users) != 0 {
-		t.Errorf("a user is left: %v", s.users)
-	}
+	_, err := h.Login(t.Context(), r, oauthIdentity("n", "new@example.com"))
+	require.ErrorIs(t, err, auth.ErrAdapter)
+	assert.Empty(t, s.users, "a user is left")
 	broken = false
-	if _, err := h.Login(t.Context(), r, oauthIdentity("n", "new@example.com")); err != nil {
-		t.Errorf("the next attempt: %v", err)
-	}
+	_, err = h.Login(t.Context(), r, oauthIdentity("n", "new@example.com"))
+	assert.NoError(t, err, "the next attempt")
 }
 
 // TestLoginWithoutAdapter keeps the user as the provider describes them.
 func TestLoginWithoutAdapter(t *testing.T) {
 	h := newHandler(t, auth.Config{})
 	got, err := h.Login(t.Context(), httptest.NewRequest(http.MethodGet, origin, nil), oauthIdentity("n", "new@example.com"))
-	if err != nil || got.User.ID != "fresh" || got.IsNewUser || got.Token != "" {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	assert.Truef(t, err == nil && got.User.ID == "fresh" && !got.IsNewUser && got.Token == "", "got %+v, %v", got, err)
 }
 
 // TestConcurrentFirstSignIns: one person signs in for the first time many times
@@ -193,8 +183,7 @@ func TestConcurrentFirstSignIns(t *testing.T) {
 						got, err := handlers[i%processes].Login(context.WithoutCancel(t.Context()), httptest.NewRequest(http.MethodGet, origin, nil), id)
 						mu.Lock()
 						defer mu.Unlock()
-						if err != nil {
-							t.Errorf("%s: %v", email, err)
+						if !assert.NoError(t, err, email) {
 							return
 						}
 						if !slices.Contains(ids[email], got.User.ID) {
@@ -204,17 +193,12 @@ func TestConcurrentFirstSignIns(t *testing.T) {
 				}
 				close(start)
 				wg.Wait()
-				if len(s.users) != people {
-					t.Errorf("%d users, want %d", len(s.users), people)
-				}
+				assert.Lenf(t, s.users, people, "%d users, want %d", len(s.users), people)
 				for email, list := range ids {
-					if len(list) != 1 {
-						t.Errorf("%s signed in as %v", email, list)
-					}
+					assert.Lenf(t, list, 1, "%s signed in as", email)
 				}
-				if kind == auth.TypeOAuth && len(s.accounts) != people {
-					t.Errorf("%d accounts, want %d", len(s.accounts), people)
-				}
+				assert.Falsef(t, kind == auth.TypeOAuth && len(s.accounts) != people,
+					"%d accounts, want %d", len(s.accounts), people)
 			})
 		}
 	}
@@ -277,19 +261,14 @@ func TestLoginStartsAgain(t *testing.T) {
 			}
 			h := newHandler(t, auth.Config{Adapter: s})
 			got, err := h.Login(t.Context(), httptest.NewRequest(http.MethodGet, origin, nil), c.id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.User.ID != c.want || got.IsNewUser != c.isNew || s.sessions[got.Token].UserID != c.want {
-				t.Errorf("got %+v with a session of %q, want %s", got, s.sessions[got.Token].UserID, c.want)
-			}
+			require.NoError(t, err)
+			assert.Truef(t, got.User.ID == c.want && got.IsNewUser == c.isNew && s.sessions[got.Token].UserID == c.want,
+				"got %+v with a session of %q, want %s", got, s.sessions[got.Token].UserID, c.want)
 			var all []string
 			for id := range s.users {
 				all = append(all, id)
 			}
-			if !slices.Equal(all, c.wantAll) {
-				t.Errorf("users %v, want %v", all, c.wantAll)
-			}
+			assert.Truef(t, slices.Equal(all, c.wantAll), "users %v, want %v", all, c.wantAll)
 		})
 	}
 }
@@ -344,9 +323,8 @@ func TestLoginGivesUp(t *testing.T) {
 	s.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "n"}] = adapter.Account{UserID: "gone"}
 	h := newHandler(t, auth.Config{Adapter: s})
 	_, err := h.Login(t.Context(), httptest.NewRequest(http.MethodGet, origin, nil), oauthIdentity("n", "new@example.com"))
-	if !errors.Is(err, adapter.ErrConflict) || s.created != 3 || len(s.users) != 0 {
-		t.Errorf("got %v after %d users, of whom are left %v", err, s.created, s.users)
-	}
+	assert.Truef(t, errors.Is(err, adapter.ErrConflict) && s.created == 3 && len(s.users) == 0,
+		"got %v after %d users, of whom are left %v", err, s.created, s.users)
 }
 
 // TestLoginKeepsUserThatAnotherLinked: a second process may link the account to
@@ -364,19 +342,15 @@ func TestLoginKeepsUserThatAnotherLinked(t *testing.T) {
 		if method == "linkAccount" && other == nil {
 			other = &auth.LoggedIn{}
 			var err error
-			if other, err = second.Login(t.Context(), r, id); err != nil {
-				t.Error(err)
-			}
+			other, err = second.Login(t.Context(), r, id)
+			assert.NoError(t, err)
 		}
 		return nil
 	}
 	got, err := first.Login(t.Context(), r, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.User.ID != other.User.ID || len(s.users) != 1 || len(s.accounts) != 1 {
-		t.Errorf("signed in as %s and %s, users %v, accounts %v", got.User.ID, other.User.ID, s.users, s.accounts)
-	}
+	require.NoError(t, err)
+	assert.Truef(t, got.User.ID == other.User.ID && len(s.users) == 1 && len(s.accounts) == 1,
+		"signed in as %s and %s, users %v, accounts %v", got.User.ID, other.User.ID, s.users, s.accounts)
 }
 
 // TestLoginsOfOneAccountTakeTurns: while a person signs in for the first time,
@@ -400,30 +374,23 @@ func TestLoginsOfOneAccountTakeTurns(t *testing.T) {
 		for i := range ids {
 			wg.Go(func() {
 				got, err := h.Login(t.Context(), r, oauthIdentity("a", "a@example.com"))
-				if err != nil {
-					t.Error(err)
+				if !assert.NoError(t, err) {
 					return
 				}
 				ids[i] = got.User.ID
 			})
 		}
 		synctest.Wait()
-		if entered != 1 {
-			t.Errorf("%d logins of one account at once", entered)
-		}
-		if _, err := h.Login(t.Context(), r, oauthIdentity("b", "b@example.com")); err != nil {
-			t.Error(err)
-		}
+		assert.Equalf(t, 1, entered, "%d logins of one account at once", entered)
+		_, err := h.Login(t.Context(), r, oauthIdentity("b", "b@example.com"))
+		assert.NoError(t, err)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := h.Login(gone, r, oauthIdentity("a", "a@example.com")); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		_, err = h.Login(gone, r, oauthIdentity("a", "a@example.com"))
+		assert.ErrorIs(t, err, context.Canceled)
 		close(held)
 		wg.Wait()
-		if ids[0] != ids[1] || len(s.users) != 2 {
-			t.Errorf("signed in as %v, %d users", ids, len(s.users))
-		}
+		assert.Truef(t, ids[0] == ids[1] && len(s.users) == 2, "signed in as %v, %d users", ids, len(s.users))
 	})
 }
 
@@ -480,9 +447,7 @@ func TestAccountNamesItsOwner(t *testing.T) {
 				if !slices.Contains([]string{"token", "no store", "credentials"}, name) {
 					events = slices.DeleteFunc(events, func(e string) bool { return strings.HasPrefix(e, "jwt") })
 				}
-				if !slices.Equal(seen, events) {
-					t.Errorf("%s: got %q, want %q", kind, seen, events)
-				}
+				assert.Truef(t, slices.Equal(seen, events), "%s: got %q, want %q", kind, seen, events)
 				seen = nil
 			}
 			b := newBrowser(t, st)
@@ -539,9 +504,7 @@ func TestDenyToLeadsToAnyURL(t *testing.T) {
 				"mail":        newBrowser(t, st).post("/auth/signin/email", "email", victim),
 				"credentials": newBrowser(t, newHandler(t, config)).post("/auth/callback/credentials", "username", "ada", "password", "lovelace"),
 			} {
-				if res.location() != want {
-					t.Errorf("%s, DenyTo(%q): the browser is sent to %s, want %s", kind, to, res.location(), want)
-				}
+				assert.Equalf(t, want, res.location(), "%s, DenyTo(%q): the browser is sent to", kind, to)
 			}
 		}
 	}
@@ -569,9 +532,7 @@ func TestCookiesOfAbandonedSignIns(t *testing.T) {
 			for _, c := range b.cookies {
 				size += len(c.Name) + len(c.Value) + 3
 			}
-			if size > 6<<10 {
-				t.Errorf("callback URL of %d bytes, sign-in %d: the Cookie header has %d bytes", n, i+1, size)
-			}
+			assert.Truef(t, size <= 6<<10, "callback URL of %d bytes, sign-in %d: the Cookie header has %d bytes", n, i+1, size)
 		}
 		kept := maps.Clone(b.cookies)
 		ownPage := 0
@@ -583,14 +544,10 @@ func TestCookiesOfAbandonedSignIns(t *testing.T) {
 			} else if end != origin {
 				t.Errorf("callback URL of %d bytes: sign-in %d ends at %.60s", n, i+1, end)
 			}
-			if i == 5 && end != pages[i] {
-				t.Errorf("callback URL of %d bytes: the last sign-in ends at %s", n, end)
-			}
+			assert.Falsef(t, i == 5 && end != pages[i], "callback URL of %d bytes: the last sign-in ends at %s", n, end)
 			b.wantSession("ada@example.com")
 		}
-		if n == 20 && ownPage != 4 {
-			t.Errorf("short callback URLs: %d of 4 sign-ins end at their page", ownPage)
-		}
+		assert.Falsef(t, n == 20 && ownPage != 4, "short callback URLs: %d of 4 sign-ins end at their page", ownPage)
 	}
 }
 
@@ -618,12 +575,10 @@ func TestAccountTakenAwayWhileSigningIn(t *testing.T) {
 			id := st.userOf(owner).ID
 			if what != "" {
 				during = func() {
-					if _, err := st.store.UnlinkAccount(t.Context(), adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"}); err != nil {
-						t.Error(err)
-					}
-					if _, err := st.store.DeleteSessionsByUserID(t.Context(), id, ""); err != nil {
-						t.Error(err)
-					}
+					_, err := st.store.UnlinkAccount(t.Context(), adapter.AccountKey{Provider: "idp", ProviderAccountID: "mallory"})
+					assert.NoError(t, err)
+					_, err = st.store.DeleteSessionsByUserID(t.Context(), id, "")
+					assert.NoError(t, err)
 					st.idp.claims = func(m map[string]any) { m["email"] = "mallory@evil.example" }
 					if what == "signed up anew" {
 						st.at(newBrowser(t, st), "idp", "mallory").wantLocation(t, origin)
@@ -637,9 +592,8 @@ func TestAccountTakenAwayWhileSigningIn(t *testing.T) {
 					ofOwner++
 				}
 			}
-			if want := map[bool]int{true: 2}[what == ""]; ofOwner != want {
-				t.Errorf("the victim has %d sessions, want %d", ofOwner, want)
-			}
+			want := map[bool]int{true: 2}[what == ""]
+			assert.Equalf(t, want, ofOwner, "the victim has %d sessions, want %d", ofOwner, want)
 		})
 	}
 }
@@ -675,9 +629,7 @@ func TestSignInCallbackIsAskedAgain(t *testing.T) {
 	}
 	want := func(t *testing.T, ids ...string) {
 		t.Helper()
-		if !slices.Equal(asked, ids) {
-			t.Errorf("Callbacks.SignIn was asked about %v, want %v", asked, ids)
-		}
+		assert.Truef(t, slices.Equal(asked, ids), "Callbacks.SignIn was asked about %v, want %v", asked, ids)
 		asked = nil
 	}
 	denied := origin + "/auth/error?error=AccessDenied"
@@ -692,9 +644,7 @@ func TestSignInCallbackIsAskedAgain(t *testing.T) {
 			end := st.at(b, "idp", "ada")
 			want(t, "new", id)
 			end.wantLocation(t, map[string]string{"banned": denied, "elsewhere": origin + "/elsewhere", "other": origin}[id])
-			if linked := len(st.store.accounts) == 1; linked != (id == "other") {
-				t.Errorf("%s: linked %v", id, linked)
-			}
+			assert.Equalf(t, id == "other", len(st.store.accounts) == 1, "%s: linked", id)
 			if id == "other" {
 				st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
 				want(t, "other")
@@ -712,9 +662,7 @@ func TestSignInCallbackIsAskedAgain(t *testing.T) {
 		deny = u
 		st.at(b, "idp", "ada").wantLocation(t, denied)
 		want(t, "new", u)
-		if len(st.store.accounts) != 0 {
-			t.Error("linked")
-		}
+		assert.Empty(t, st.store.accounts, "linked")
 		deny = ""
 		st.at(b, "idp", "ada").wantLocation(t, origin)
 		want(t, "new", u)
@@ -726,9 +674,7 @@ func TestSignInCallbackIsAskedAgain(t *testing.T) {
 		deny = "half"
 		st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, denied)
 		want(t, "new", "half")
-		if st.store.users["half"].EmailVerified != nil {
-			t.Error("given")
-		}
+		assert.Nil(t, st.store.users["half"].EmailVerified, "given")
 		deny = ""
 		st.at(newBrowser(t, st), "idp", "ada").wantLocation(t, origin)
 		want(t, "new", "half")
@@ -752,9 +698,7 @@ func TestSignInCallbackIsAskedAgain(t *testing.T) {
 			if refuse != "" {
 				end.wantLocation(t, denied)
 				b.wantNoSession()
-				if st.store.users[holder].Email != victim {
-					t.Error("the other user lost the address")
-				}
+				assert.Equal(t, victim, st.store.users[holder].Email, "the other user lost the address")
 				continue
 			}
 			end.wantLocation(t, origin)
@@ -771,12 +715,10 @@ func TestSessionIsRotated(t *testing.T) {
 	for _, provider := range []string{"idp", "other"} {
 		old := *b.cookies["__Secure-authjs.session-token"]
 		st.at(b, provider, "ada").wantLocation(t, origin)
-		if now := b.cookies["__Secure-authjs.session-token"].Value; now == old.Value {
-			t.Errorf("%s: the session has the same key", provider)
-		}
-		if _, ok := st.store.sessions[old.Value]; ok || len(st.store.sessions) != 1 {
-			t.Errorf("%s: the old session goes on: %v", provider, st.store.sessions)
-		}
+		assert.NotEqualf(t, old.Value, b.cookies["__Secure-authjs.session-token"].Value,
+			"%s: the session has the same key", provider)
+		_, ok := st.store.sessions[old.Value]
+		assert.Truef(t, !ok && len(st.store.sessions) == 1, "%s: the old session goes on: %v", provider, st.store.sessions)
 	}
 	b.wantSession(`"name":"ada"`)
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 )
@@ -44,17 +46,13 @@ func newMailServer(t *testing.T, config *tls.Config, change ...func(*smtp.Server
 	}
 	m.utf8 = server.EnableSMTPUTF8
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m.address = l.Addr().String()
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	t.Cleanup(func() {
 		_ = server.Close()
-		if err := <-done; err != nil {
-			t.Errorf("mail server: %v", err)
-		}
+		assert.NoError(t, <-done, "mail server")
 	})
 	return m
 }
@@ -125,29 +123,19 @@ func (s *mailSession) Logout() error { return nil }
 func (r received) parts(t *testing.T) (subject, text, html string) {
 	t.Helper()
 	m, err := mail.ReadMessage(strings.NewReader(r.data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for p := multipart.NewReader(m.Body, params["boundary"]); ; {
 		part, err := p.NextRawPart()
 		if errors.Is(err, io.EOF) {
 			return subject, text, html
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b, err := io.ReadAll(quotedprintable.NewReader(part))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if strings.HasPrefix(part.Header.Get("Content-Type"), "text/html") {
 			html = string(b)
 		} else {
@@ -171,21 +159,16 @@ func TestMail(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("no mail arrived")
 	}
-	if got.from != "no-reply@example.com" || len(got.to) != 1 || got.to[0] != "ada@example.com" {
-		t.Errorf("from %q to %q", got.from, got.to)
-	}
+	assert.Truef(t, got.from == "no-reply@example.com" && len(got.to) == 1 && got.to[0] == "ada@example.com",
+		"from %q to %q", got.from, got.to)
 	subject, text, html := got.parts(t)
-	if subject != "Sign in to app.example.com" {
-		t.Errorf("subject %q", subject)
-	}
+	assert.Equal(t, "Sign in to app.example.com", subject, "subject")
 	lines := strings.Split(text, "\n")
-	if len(lines) < 2 || lines[0] != "Sign in to app.example.com" {
-		t.Fatalf("text %q", text)
-	}
+	require.Truef(t, len(lines) >= 2 && lines[0] == "Sign in to app.example.com", "text %q", text)
 	link := lines[1]
-	if !strings.Contains(html, "#123456") || !strings.Contains(html, strings.ReplaceAll(link, "&", "&amp;")) || strings.Contains(html, ">ada@") {
-		t.Errorf("html %s", html)
-	}
+	assert.Truef(t, strings.Contains(html, "#123456") &&
+		strings.Contains(html, strings.ReplaceAll(link, "&", "&amp;")) && !strings.Contains(html, ">ada@"),
+		"html %s", html)
 	b.get(link).wantLocation(t, origin)
 	b.wantSession("ada@example.com")
 }
@@ -218,24 +201,19 @@ func TestMailToInternationalAddresses(t *testing.T) {
 			answer := newBrowser(t, h).post("/auth/signin/email", "email", c.typed)
 			if c.to == "" {
 				answer.wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
-				if log := book.String(); strings.Contains(log, "ERROR") || !strings.Contains(log, "SMTPUTF8") {
-					t.Errorf("log: %s", log)
-				}
+				log := book.String()
+				assert.Truef(t, !strings.Contains(log, "ERROR") && strings.Contains(log, "SMTPUTF8"), "log: %s", log)
 				return
 			}
 			answer.wantLocation(t, origin+"/auth/verify-request?provider=email&type=email")
 			got := <-server.received
 			m, err := mail.ReadMessage(strings.NewReader(got.data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			from, err := mail.ParseAddress(m.Header.Get("From"))
-			if err != nil || strings.Contains(c.from, "@") && (from.Name != "Bücher" || from.Address != "no-reply@xn--bcher-kva.example" || got.from != from.Address) {
-				t.Errorf("from %q, %v, %v", got.from, from, err)
-			}
-			if len(got.to) != 1 || got.to[0] != c.to {
-				t.Errorf("to %q, want %q", got.to, c.to)
-			}
+			assert.Falsef(t, err != nil || strings.Contains(c.from, "@") &&
+				(from.Name != "Bücher" || from.Address != "no-reply@xn--bcher-kva.example" || got.from != from.Address),
+				"from %q, %v, %v", got.from, from, err)
+			assert.Truef(t, len(got.to) == 1 && got.to[0] == c.to, "to %q, want %q", got.to, c.to)
 		})
 	}
 }
@@ -260,10 +238,9 @@ func TestMailFails(t *testing.T) {
 				&auth.Email{Server: c.server, From: "no-reply@example.com"},
 			}})
 			newBrowser(t, h).post("/auth/signin/email", "email", c.to).wantLocation(t, origin+c.location)
-			if log := book.String(); !strings.Contains(log, c.log) || !strings.Contains(log, "EmailSignInError") ||
-				strings.Contains(log, "wr0ng") || strings.Contains(log, "p@ss") {
-				t.Errorf("log: %s", log)
-			}
+			log := book.String()
+			assert.Truef(t, strings.Contains(log, c.log) && strings.Contains(log, "EmailSignInError") &&
+				!strings.Contains(log, "wr0ng") && !strings.Contains(log, "p@ss"), "log: %s", log)
 			if stranger := c.location == sent; strings.Contains(book.String(), "level=ERROR") == stranger {
 				t.Errorf("the level is wrong: %s", book.String())
 			}
@@ -283,9 +260,7 @@ func TestMailChecksCertificates(t *testing.T) {
 		&auth.Email{Server: "smtp://mailer:p%40ss%2Fword@" + server.address, From: "no-reply@example.com"},
 	}})
 	newBrowser(t, h).post("/auth/signin/email", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=EmailSignInError")
-	if !strings.Contains(book.String(), "certificate") {
-		t.Errorf("log: %s", book.String())
-	}
+	assert.Contains(t, book.String(), "certificate", "log")
 }
 
 // TestEmailMessage: the default mail does not contain the address, and markup
@@ -294,13 +269,8 @@ func TestEmailMessage(t *testing.T) {
 	m, err := auth.EmailMessage(auth.VerificationRequest{
 		Identifier: "ada@example.com", URL: origin + `/auth/callback/email?token=1&email=x`, Theme: auth.Theme{BrandColor: `red"><script>`, ButtonText: `</a>`},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(m.HTML, "<script>") || strings.Contains(m.HTML, "ada@") || strings.Count(m.HTML, "</a>") != 1 {
-		t.Errorf("%s", m.HTML)
-	}
-	if m.Text != "Sign in to app.example.com\n"+origin+"/auth/callback/email?token=1&email=x\n\n" {
-		t.Errorf("%q", m.Text)
-	}
+	require.NoError(t, err)
+	assert.True(t, !strings.Contains(m.HTML, "<script>") && !strings.Contains(m.HTML, "ada@") && strings.Count(m.HTML, "</a>") == 1,
+		m.HTML)
+	assert.Equal(t, "Sign in to app.example.com\n"+origin+"/auth/callback/email?token=1&email=x\n\n", m.Text)
 }

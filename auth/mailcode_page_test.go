@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const verifyPage = origin + "/auth/verify-request?provider=email&type=email"
@@ -25,9 +27,7 @@ func withCode(c *auth.Config) { c.Providers[0].(*auth.Email).Code = true }
 func (b *browser) typeCode(page *reply, code string) *reply {
 	b.t.Helper()
 	form := formOfPage.FindStringSubmatch(page.body)
-	if form == nil {
-		b.t.Fatalf("no form on the page\n%s", page.body)
-	}
+	require.NotNilf(b.t, form, "no form on the page\n%s", page.body)
 	fields := []string{"code", code}
 	for _, m := range hiddenOfForm.FindAllStringSubmatch(form[2], -1) {
 		fields = append(fields, m[1], html.UnescapeString(m[2]))
@@ -44,33 +44,29 @@ func TestCodeOnThePage(t *testing.T) {
 	to.wantLocation(t, verifyPage)
 	page := b.get(to.location())
 	field := regexp.MustCompile(`<input[^>]*name="code"[^>]*>`).FindAllString(page.body, -1)
-	if len(field) != 1 || !strings.Contains(field[0], `autocomplete="one-time-code"`) || !strings.Contains(field[0], `inputmode="numeric"`) || strings.Contains(field[0], "maxlength") {
-		t.Fatalf("the field is %v on %s", field, page.body)
-	}
-	if strings.Contains(page.body, "<script") || strings.Contains(page.body, `role="alert"`) || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
-		t.Errorf("got %v %s", page.Header, page.body)
-	}
+	require.Truef(t, len(field) == 1 && strings.Contains(field[0], `autocomplete="one-time-code"`) &&
+		strings.Contains(field[0], `inputmode="numeric"`) && !strings.Contains(field[0], "maxlength"),
+		"the field is %v on %s", field, page.body)
+	assert.Truef(t, !strings.Contains(page.body, "<script") && !strings.Contains(page.body, `role="alert"`) &&
+		strings.Contains(page.Header.Get("Cache-Control"), "no-store"),
+		"got %v %s", page.Header, page.body)
 	m := box.mails[0]
-	if !regexp.MustCompile(`^[0-9]{6}$`).MatchString(m.Code) || m.Token != m.Code || !strings.HasPrefix(must(url.Parse(m.URL)).Query().Get("token"), m.Code) {
-		t.Fatalf("code %q, token %q, link %s", m.Code, m.Token, m.URL)
-	}
+	require.Truef(t, regexp.MustCompile(`^[0-9]{6}$`).MatchString(m.Code) && m.Token == m.Code &&
+		strings.HasPrefix(must(url.Parse(m.URL)).Query().Get("token"), m.Code),
+		"code %q, token %q, link %s", m.Code, m.Token, m.URL)
 	wrong := b.typeCode(page, m.Code[1:]+m.Code[:1]+"0")
 	wrong.wantLocation(t, verifyPage+"&error=Verification")
 	again := b.get(wrong.location())
-	if !strings.Contains(again.body, `role="alert"`) || !strings.Contains(again.body, `aria-invalid="true"`) {
-		t.Errorf("no error on %s", again.body)
-	}
+	assert.Truef(t, strings.Contains(again.body, `role="alert"`) && strings.Contains(again.body, `aria-invalid="true"`),
+		"no error on %s", again.body)
 	b.typeCode(again, m.Code).wantLocation(t, origin+"/inbox")
 	b.wantSession("ada+1@example.com")
 	b.open(box.last(t)).wantLocation(t, wrongCode) // the link had the same record
-	if page := b.get(verifyPage); strings.Contains(page.body, `name="code"`) {
-		t.Error("the page asks for a code that was used")
-	}
+	assert.NotContains(t, b.get(verifyPage).body, `name="code"`, "the page asks for a code that was used")
 	b.ask("grace@example.com")
 	b.get(box.last(t)).wantLocation(t, origin+"/inbox") // the other way round
-	if r := b.post("/auth/callback/email", "code", box.mails[1].Code); r.location() != wrongCode {
-		t.Errorf("the code of a link that was used: sent to %s", r.location())
-	}
+	assert.Equal(t, wrongCode, b.post("/auth/callback/email", "code", box.mails[1].Code).location(),
+		"the code of a link that was used: sent to")
 }
 
 // TestPageAsksForNoCode: another browser, a provider without codes and a mail
@@ -87,13 +83,11 @@ func TestPageAsksForNoCode(t *testing.T) {
 	b.post("/auth/signin/plain", "email", "ada@example.com")
 	hasField := func(b *browser, page string) bool { return strings.Contains(b.get(page).body, `name="code"`) }
 	plain := strings.Replace(verifyPage, "provider=email", "provider=plain", 1)
-	if !hasField(b, verifyPage) || hasField(b, plain) || hasField(newBrowser(t, h), verifyPage) || hasField(b, origin+"/auth/verify-request") {
-		t.Error("a page has a field where no code was asked for, or none where one was")
-	}
+	assert.True(t, hasField(b, verifyPage) && !hasField(b, plain) && !hasField(newBrowser(t, h), verifyPage) &&
+		!hasField(b, origin+"/auth/verify-request"),
+		"a page has a field where no code was asked for, or none where one was")
 	clock.advance(10*time.Minute + time.Second)
-	if hasField(b, verifyPage) {
-		t.Error("the page asks for a code that has expired")
-	}
+	assert.False(t, hasField(b, verifyPage), "the page asks for a code that has expired")
 }
 
 // TestCodeEndsAfterTenMinutes: code and link end together.
@@ -122,22 +116,17 @@ func TestWhatIsNoCodeCostsNothing(t *testing.T) {
 	before := len(s.tokens)
 	for _, typed := range []string{"12345", "1234567", "abcdef", "12345a", "½23456", " - ", strings.Repeat("1", 10000)} {
 		for range 6 {
-			if r := b.post("/auth/callback/email", "code", typed); r.location() != verifyPage+"&error=Verification" {
-				t.Errorf("%.20q: sent to %s", typed, r.location())
-			}
+			assert.Equalf(t, verifyPage+"&error=Verification", b.post("/auth/callback/email", "code", typed).location(),
+				"%.20q: sent to", typed)
 		}
 	}
-	if len(s.tokens) != before {
-		t.Errorf("%d tries were counted", len(s.tokens)-before)
-	}
+	assert.Equalf(t, before, len(s.tokens), "%d tries were counted", len(s.tokens)-before)
 	b.post("/auth/callback/email", "code", box.mails[0].Code, "email", "eve@example.com").wantLocation(t, wrongCode)
 	b.post("/auth/callback/email", "code", box.mails[0].Code[:3]+" "+box.mails[0].Code[3:]).wantLocation(t, origin)
 	for i, spell := range []rune{'０', '٠', '۰', '०'} {
 		b.ask("ada@example.com")
 		typed := strings.Map(func(c rune) rune { return c - '0' + spell }, box.mails[1+i].Code)
-		if r := b.post("/auth/callback/email", "code", " "+typed); r.location() != origin {
-			t.Errorf("%q: sent to %s", typed, r.location())
-		}
+		assert.Equalf(t, origin, b.post("/auth/callback/email", "code", " "+typed).location(), "%q: sent to", typed)
 	}
 }
 
@@ -149,9 +138,7 @@ func TestCodesAreRandom(t *testing.T) {
 		newBrowser(t, h).ask("ada@example.com")
 	}
 	for _, m := range box.mails {
-		if len(m.Code) != 6 {
-			t.Fatalf("a code is %q", m.Code)
-		}
+		require.Len(t, m.Code, 6, "a code")
 		first[m.Code[0]], seen[m.Code] = true, true
 	}
 	if len(first) != 10 || len(seen) < 190 { // one run in 10^8 has fewer
@@ -178,28 +165,20 @@ func TestMailWithCode(t *testing.T) {
 		t.Fatal("no mail arrived")
 	}
 	m := must(mail.ReadMessage(strings.NewReader(got.data)))
-	if id := m.Header.Get("Message-ID"); !regexp.MustCompile(`^<[A-Za-z0-9]{20,}@example\.com>$`).MatchString(id) {
-		t.Errorf("Message-ID %s", id)
-	}
+	id := m.Header.Get("Message-ID")
+	assert.Truef(t, regexp.MustCompile(`^<[A-Za-z0-9]{20,}@example\.com>$`).MatchString(id), "Message-ID %s", id)
 	for name := range m.Header {
-		if name == "X-Mailer" || name == "User-Agent" {
-			t.Errorf("the mail has the header %s", name)
-		}
+		assert.Truef(t, name != "X-Mailer" && name != "User-Agent", "the mail has the header %s", name)
 	}
 	subject, text, rich := got.parts(t)
 	last := regexp.MustCompile(`@app\.example\.com #([0-9]{6})$`).FindStringSubmatch(strings.TrimRight(text, "\n"))
-	if last == nil || subject != "Sign in to app.example.com" {
-		t.Fatalf("subject %q, text %q", subject, text)
-	}
+	require.Truef(t, last != nil && subject == "Sign in to app.example.com", "subject %q, text %q", subject, text)
 	for _, part := range []string{text, rich} {
 		for _, want := range []string{"10 minutes", "Firefox on Windows", "We never ask for this code", last[1], "@app.example.com #" + last[1]} {
-			if !strings.Contains(part, want) {
-				t.Errorf("%q is not in %s", want, part)
-			}
+			assert.Containsf(t, part, want, "%q is not in", want)
 		}
-		if strings.Contains(part, "evil.example") || strings.Contains(part, "Gecko") {
-			t.Errorf("a header is in %s", part)
-		}
+		assert.Truef(t, !strings.Contains(part, "evil.example") && !strings.Contains(part, "Gecko"),
+			"a header is in %s", part)
 	}
 	b.post("/auth/callback/email", "code", last[1]).wantLocation(t, origin)
 	b.wantSession("ada@example.com")
@@ -220,9 +199,9 @@ func TestMailNamesTheBrowser(t *testing.T) {
 		m, err := auth.EmailMessage(auth.VerificationRequest{
 			URL: origin + "/auth/callback/email", Code: "012345", Provider: auth.Email{Code: true, MaxAge: time.Minute}, Request: &http.Request{Header: http.Header{"User-Agent": {header}}},
 		})
-		if err != nil || !strings.Contains(m.Text, want) || !strings.Contains(m.HTML, want) || strings.Contains(m.Text+m.HTML, "evil") || !strings.Contains(m.Text, "for 1 minute.") {
-			t.Errorf("%s: %v %s", header, err, m.Text)
-		}
+		assert.Truef(t, err == nil && strings.Contains(m.Text, want) && strings.Contains(m.HTML, want) &&
+			!strings.Contains(m.Text+m.HTML, "evil") && strings.Contains(m.Text, "for 1 minute."),
+			"%s: %v %s", header, err, m.Text)
 	}
 	if m, err := auth.EmailMessage(auth.VerificationRequest{URL: origin, Code: "012345", Provider: auth.Email{Code: true}}); err != nil || !strings.HasSuffix(m.Text, "@app.example.com #012345") {
 		t.Errorf("without a request: %v %q", err, m.Text)
@@ -247,9 +226,8 @@ func TestCodeNeeds(t *testing.T) {
 		c := auth.Config{URL: origin, Secret: []string{strings.Repeat("a long secret ", 4)}, Adapter: newCapable(), Providers: []auth.Provider{p}}
 		change(&c)
 		_, err := auth.New(c)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		assert.Falsef(t, want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)),
+			"want %q, got %v", want, err)
 	}
 }
 
@@ -278,19 +256,14 @@ func TestCodeBesideOtherProviders(t *testing.T) {
 	if r := post(two, "code", mailed[0].Code); r.location() == origin { // the code of the other browser
 		t.Errorf("another browser: sent to %s", r.location())
 	}
-	if r := post(two, "plain", mailed[3].Code); r.location() == origin {
-		t.Errorf("a provider without codes: sent to %s", r.location())
-	}
-	if r := post(two, "own", mailed[3].Code); r.location() == origin {
-		t.Errorf("the code of another provider: sent to %s", r.location())
-	}
+	assert.NotEqual(t, origin, post(two, "plain", mailed[3].Code).location(), "a provider without codes: sent to")
+	assert.NotEqual(t, origin, post(two, "own", mailed[3].Code).location(), "the code of another provider: sent to")
 	before := maps.Clone(s.tokens)
 	post(restarted, "code", mailed[0].Code).wantLocation(t, origin)
 	restarted.wantSession("ada@example.com")
 	for key := range before {
-		if _, left := s.tokens[key]; left && key.Identifier == "ada@example.com" {
-			t.Errorf("left: %v", key)
-		}
+		_, left := s.tokens[key]
+		assert.Falsef(t, left && key.Identifier == "ada@example.com", "left: %v", key)
 	}
 	for i, id := range []string{"code", "own"} {
 		if r := post(two, id, mailed[3+i].Code); r.location() == origin { // a sign-in ends the others of the address

@@ -14,6 +14,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const wrongCode = origin + "/auth/error?error=Verification"
@@ -62,13 +64,9 @@ func TestCodeOfTheBrowserThatAsked(t *testing.T) {
 	b.wantSession("ada@example.com")
 	b.open(box.last(t)).wantLocation(t, wrongCode) // the link had the same record
 	newBrowser(t, h).open(box.last(t)).wantLocation(t, wrongCode)
-	if b.cookies["__Host-authjs.code"] != nil {
-		t.Error("the browser still has the handle of a used code")
-	}
+	assert.Nil(t, b.cookies["__Host-authjs.code"], "the browser still has the handle of a used code")
 	for key := range s.tokens {
-		if key.Identifier == "ada@example.com" {
-			t.Errorf("left: %v", key)
-		}
+		assert.NotEqualf(t, "ada@example.com", key.Identifier, "left: %v", key)
 	}
 }
 
@@ -82,9 +80,7 @@ func TestCodeThatIsTyped(t *testing.T) {
 		h, _, _ := codeSite(t, nil, "493817")
 		b := newBrowser(t, h)
 		b.ask("ada@example.com")
-		if r := b.post("/auth/callback/email", "code", typed); r.location() != origin {
-			t.Errorf("%q: sent to %s", typed, r.location())
-		}
+		assert.Equalf(t, origin, b.post("/auth/callback/email", "code", typed).location(), "%q: sent to", typed)
 	}
 	for name, fields := range map[string][]string{
 		"nothing": {"code", ""}, "only space": {"code", " - "}, "a long text": {"code", strings.Repeat("4", 10000)}, "another address": {"code", "493817", "email", "eve@example.com"},
@@ -93,9 +89,8 @@ func TestCodeThatIsTyped(t *testing.T) {
 		h, _, box := codeSite(t, nil, "493817")
 		b := newBrowser(t, h)
 		b.ask("ada@example.com")
-		if r := b.post("/auth/callback/email", fields...); r.location() != wrongCode {
-			t.Errorf("%s: sent to %q, status %d", name, r.location(), r.StatusCode)
-		}
+		r := b.post("/auth/callback/email", fields...)
+		assert.Equalf(t, wrongCode, r.location(), "%s: sent to %q, status %d", name, r.location(), r.StatusCode)
 		b.get(box.last(t)).wantLocation(t, origin) // the honest neighbour
 	}
 	h, _, _ := codeSite(t, nil, "---") // a code of nothing but what is left out
@@ -133,21 +128,16 @@ func TestCodeOfAnotherBrowser(t *testing.T) {
 		}
 	}
 	eve.wantNoSession()
-	if len(s.tokens) != before {
-		t.Errorf("a stranger changed the store: %d records, then %d", before, len(s.tokens))
-	}
-	if n := len(attempts) - attemptsBefore; n != 120 {
-		t.Errorf("Limit saw %d of 120 guesses", n)
-	}
+	assert.Equalf(t, before, len(s.tokens), "a stranger changed the store: %d records, then", before)
+	n := len(attempts) - attemptsBefore
+	assert.Equalf(t, 120, n, "Limit saw %d of 120 guesses", n)
 	for _, a := range attempts[attemptsBefore:] {
-		if a.Identifier != "" || !a.Code || a.Type != auth.TypeEmail || a.Provider != "email" {
-			t.Errorf("the attempt %+v names the victim", a)
-		}
+		assert.Truef(t, a.Identifier == "" && a.Code && a.Type == auth.TypeEmail && a.Provider == "email",
+			"the attempt %+v names the victim", a)
 	}
 	b.guess("493817", "ada@example.com").wantLocation(t, origin)
-	if a := attempts[len(attempts)-1]; a.Identifier != "ada@example.com" || !a.Code {
-		t.Errorf("the attempt is %+v", a)
-	}
+	a := attempts[len(attempts)-1]
+	assert.Truef(t, a.Identifier == "ada@example.com" && a.Code, "the attempt is %+v", a)
 	newBrowser(t, h).open(plain).wantLocation(t, wrongCode) // a sign-in ends the links of the address
 }
 
@@ -171,9 +161,8 @@ func TestWrongTextEndsNoLink(t *testing.T) {
 				b.guess(text, "ada@example.com").wantLocation(t, wrongCode)
 			}
 		}
-		if !slices.ContainsFunc(identifiers(s), func(id string) bool { return id == "ada@example.com" }) {
-			t.Fatal("the link was deleted")
-		}
+		require.True(t, slices.ContainsFunc(identifiers(s), func(id string) bool { return id == "ada@example.com" }),
+			"the link was deleted")
 		b.get(box.last(t)).wantLocation(t, origin)
 	}
 }
@@ -207,9 +196,8 @@ func TestMailHasFiveTries(t *testing.T) {
 				}
 			}
 			wg.Wait()
-			if n := asked(); n != 5 {
-				t.Errorf("%d guesses were looked up, want 5", n)
-			}
+			n := asked()
+			assert.Equalf(t, 5, n, "%d guesses were looked up, want 5", n)
 			b.guess("493817", "ada@example.com").wantLocation(t, wrongCode)
 			b.wantNoSession()
 			for key, record := range s.tokens { // a store may drop what has expired by its own clock
@@ -301,9 +289,8 @@ func TestAddressHasThirtyWrongCodesADay(t *testing.T) {
 				}
 			}
 			wg.Wait()
-			if n := asked(); n != 30 {
-				t.Errorf("%d codes were compared, want 30", n)
-			}
+			n := asked()
+			assert.Equalf(t, 30, n, "%d codes were compared, want 30", n)
 			// Codes of the address are refused, those of others are not, and links work.
 			victim.guess("4938", "ada@example.com").wantLocation(t, wrongCode)
 			grace := newBrowser(t, h)
@@ -343,9 +330,7 @@ func TestSpellingsShareWrongCodes(t *testing.T) {
 			counted++
 		}
 	}
-	if counted != 30 {
-		t.Errorf("%d wrong codes are counted, want 30", counted)
-	}
+	assert.Equalf(t, 30, counted, "%d wrong codes are counted, want 30", counted)
 	newBrowser(t, h).open(box.last(t)).wantLocation(t, origin)
 }
 
@@ -359,16 +344,13 @@ func TestLongAddressesFitIntoTheCookie(t *testing.T) {
 	address := func(i int) string { return fmt.Sprint(i, strings.Repeat("a", 1000), "@example.com") }
 	for i := range 4 {
 		b.ask(address(i))
-		if c := b.cookies["__Host-authjs.code"]; c == nil || len(c.Name)+len(c.Value) > 4096 {
-			t.Fatalf("after mail %d the cookie is %v", i, c)
-		}
+		c := b.cookies["__Host-authjs.code"]
+		require.Truef(t, c != nil && len(c.Name)+len(c.Value) <= 4096, "after mail %d the cookie is %v", i, c)
 	}
 	b.guess("493817", address(0)).wantLocation(t, wrongCode)
 	b.guess("493817", address(3)).wantLocation(t, origin)
 	b.ask(strings.Repeat("a", 4000) + "@example.com")
-	if b.cookies["__Host-authjs.code"] != nil {
-		t.Error("there is a cookie for an address that fits into none")
-	}
+	assert.Nil(t, b.cookies["__Host-authjs.code"], "there is a cookie for an address that fits into none")
 	b.open(box.last(t)).wantLocation(t, origin) // the link works
 }
 
@@ -401,9 +383,7 @@ func TestTriesOfTwoMailsAreApart(t *testing.T) {
 		}
 		b := newBrowser(t, h)
 		b.ask("ada@example.com")
-		if r := b.guess("493817", "ada@example.com"); r.location() != origin {
-			t.Errorf("%s: sent to %s", name, r.location())
-		}
+		assert.Equalf(t, origin, b.guess("493817", "ada@example.com").location(), "%s: sent to", name)
 	}
 }
 
@@ -438,9 +418,7 @@ func TestCodesOfTwoTabs(t *testing.T) {
 	}
 	b.ask("ada@example.com")
 	for _, c := range b.cookies {
-		if len(c.Name)+len(c.Value) > 4000 {
-			t.Errorf("the cookie %s has %d bytes", c.Name, len(c.Value))
-		}
+		assert.Truef(t, len(c.Name)+len(c.Value) <= 4000, "the cookie %s has %d bytes", c.Name, len(c.Value))
 	}
 	b.guess("444444", long).wantLocation(t, origin)
 }
@@ -458,33 +436,26 @@ func TestHandleIsNotShown(t *testing.T) {
 	for _, c := range b.cookies {
 		shown = append(shown, c.Value)
 	}
-	if b.cookies["__Host-authjs.link"] != nil {
-		t.Error("the clear cookie of links names a link with a code")
-	}
+	assert.Nil(t, b.cookies["__Host-authjs.link"], "the clear cookie of links names a link with a code")
 	token := must(url.Parse(box.last(t))).Query().Get("token")
 	handle := strings.TrimPrefix(token, "493817")
-	if raw, err := hex.DecodeString(handle); err != nil || len(raw) < 16 {
-		t.Fatalf("the handle is %q", handle)
-	}
+	raw, err := hex.DecodeString(handle)
+	require.Truef(t, err == nil && len(raw) >= 16, "the handle is %q", handle)
 	secrets := []string{handle, handle[:16], token}
 	for key := range s.tokens {
 		secrets = append(secrets, key.Token)
-		if strings.Contains(key.Identifier, handle[:16]) {
-			t.Errorf("the store has the handle: %s", key.Identifier)
-		}
+		assert.NotContains(t, key.Identifier, handle[:16], "the store has the handle")
 	}
 	secrets = slices.DeleteFunc(secrets, func(s string) bool { return strings.HasPrefix(s, "try ") })
 	for _, text := range shown {
 		for _, secret := range secrets {
-			if strings.Contains(text, secret) {
-				t.Errorf("%q is shown in %.200q", secret, text)
-			}
+			assert.NotContainsf(t, text, secret, "%q is shown in %.200q", secret, text)
 		}
 	}
 	cookie := b.cookies["__Host-authjs.code"]
-	if cookie == nil || !cookie.Secure || !cookie.HttpOnly || cookie.Path != "/" || cookie.Domain != "" || cookie.SameSite != http.SameSiteLaxMode || cookie.MaxAge != 86400 {
-		t.Fatalf("the cookie is %+v", cookie)
-	}
+	require.Truef(t, cookie != nil && cookie.Secure && cookie.HttpOnly && cookie.Path == "/" && cookie.Domain == "" &&
+		cookie.SameSite == http.SameSiteLaxMode && cookie.MaxAge == 86400,
+		"the cookie is %+v", cookie)
 	if strings.Count(cookie.Value, ".") != 4 { // compact JWE
 		t.Errorf("the cookie is not encrypted: %s", cookie.Value)
 	}
@@ -515,9 +486,7 @@ func TestCookieOfAnotherCode(t *testing.T) {
 		c := *mine
 		c.Value = value
 		x.cookies[name] = &c
-		if r := x.guess("493817", "ada@example.com"); r.location() != wrongCode {
-			t.Errorf("%s: sent to %s", label, r.location())
-		}
+		assert.Equalf(t, wrongCode, x.guess("493817", "ada@example.com").location(), "%s: sent to", label)
 	}
 	b.clone(h).post("/auth/callback/staff", "token", "493817", "email", "ada@example.com").wantLocation(t, wrongCode)
 	for key := range s.tokens { // what counts the tries is no code and no link
@@ -539,20 +508,16 @@ func TestForgedGuesses(t *testing.T) {
 	for _, header := range []http.Header{
 		{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"navigate"}}, {"Sec-Fetch-Site": {"same-site"}}, {"Sec-Fetch-Dest": {"image"}}, {"Sec-Purpose": {"prefetch"}},
 	} {
-		if r := b.do(http.MethodGet, guess, nil, header); r.StatusCode != http.StatusOK || r.location() != "" {
-			t.Errorf("%v: status %d", header, r.StatusCode)
-		}
+		r := b.do(http.MethodGet, guess, nil, header)
+		assert.Truef(t, r.StatusCode == http.StatusOK && r.location() == "", "%v: status %d", header, r.StatusCode)
 	}
 	b.do(http.MethodHead, guess, nil, nil)
 	b.submit("/auth/callback/email", "token", "000000", "email", "ada@example.com").wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
-	if len(s.tokens) != before {
-		t.Errorf("%d tries were used up", len(s.tokens)-before)
-	}
+	assert.Equalf(t, before, len(s.tokens), "%d tries were used up", len(s.tokens)-before)
 	for _, browser := range []*browser{b, newBrowser(t, h)} { // without an address
 		r := browser.do(http.MethodGet, "/auth/callback/email?token=000000", nil, http.Header{"Sec-Fetch-Site": {"cross-site"}})
-		if browser == b && r.StatusCode != http.StatusOK || browser != b && r.location() != wrongCode {
-			t.Errorf("status %d to %s", r.StatusCode, r.location())
-		}
+		assert.Falsef(t, browser == b && r.StatusCode != http.StatusOK || browser != b && r.location() != wrongCode,
+			"status %d to %s", r.StatusCode, r.location())
 	}
 	page := b.do(http.MethodGet, strings.Replace(guess, "000000", "493817", 1), nil, http.Header{"Sec-Fetch-Site": {"cross-site"}}) // a link that the site made itself
 	b.press(page, "Sign in").wantLocation(t, origin)
@@ -603,9 +568,7 @@ func TestCodeThatExpires(t *testing.T) {
 	clock.advance(11 * time.Minute)
 	before := len(s.tokens)
 	late.guess("493817", "ada@example.com").wantLocation(t, wrongCode)
-	if len(s.tokens) != before {
-		t.Error("a try of a code that has expired is counted")
-	}
+	assert.Equal(t, before, len(s.tokens), "a try of a code that has expired is counted")
 	late.open(box.last(t)).wantLocation(t, wrongCode)
 	b.ask("ada@example.com")
 	clock.advance(9 * time.Minute)
@@ -624,9 +587,8 @@ func TestLinkWithACode(t *testing.T) {
 	b.ask("ada@example.com")
 	link := box.last(t)
 	newBrowser(t, h).open(strings.Replace(link, "/callback/email", "/callback/staff", 1)).wantLocation(t, wrongCode)
-	if r := other.get(link); r.StatusCode != http.StatusOK || r.location() != "" {
-		t.Fatalf("another browser is sent to %s", r.location())
-	}
+	r := other.get(link)
+	require.Truef(t, r.StatusCode == http.StatusOK && r.location() == "", "another browser is sent to %s", r.location())
 	b.do(http.MethodGet, link, nil, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"navigate"}, "Sec-Fetch-Dest": {"document"}}).wantLocation(t, origin)
 	b.wantSession("ada@example.com")
 	b.guess("493817", "ada@example.com").wantLocation(t, wrongCode)
@@ -678,9 +640,9 @@ func TestShortTokenNeedsAnAdapterThatCounts(t *testing.T) {
 		if s == nil {
 			s = a.(replacing).store
 		}
-		if !strings.HasPrefix(r.location(), origin+"/auth/signin?error=") || len(box.mails) != 0 || len(s.tokens) != 0 || !strings.Contains(book.String(), "TokenEdits") {
-			t.Errorf("%s: sent to %s; mails %v, tokens %v, log %s", name, r.location(), box.mails, s.tokens, book)
-		}
+		assert.Truef(t, strings.HasPrefix(r.location(), origin+"/auth/signin?error=") && len(box.mails) == 0 &&
+			len(s.tokens) == 0 && strings.Contains(book.String(), "TokenEdits"),
+			"%s: sent to %s; mails %v, tokens %v, log %s", name, r.location(), box.mails, s.tokens, book)
 		// The honest neighbour: a long text needs none of this.
 		codes(p, strings.Repeat("unguessable-", 4))
 		b = newBrowser(t, newHandler(t, auth.Config{Adapter: a, Providers: []auth.Provider{p}}))
@@ -709,8 +671,6 @@ func TestLinksCostWhatTheyCost(t *testing.T) {
 	for name, got := range map[string][]string{
 		"plain": calls(func(*auth.Email) {}), "long tokens": calls(func(p *auth.Email) { codes(p, strings.Repeat("unguessable-", 4)) }),
 	} {
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v", name, got)
-		}
+		assert.Truef(t, slices.Equal(got, want), "%s: %v", name, got)
 	}
 }

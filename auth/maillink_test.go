@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // mailSite is a site with mail links.
@@ -34,15 +36,13 @@ func TestStrangersLinkAsksFirst(t *testing.T) {
 	link := box.last(t)
 	for range 3 {
 		page := b.get(link)
-		if page.StatusCode != http.StatusOK || !strings.Contains(page.body, "mallory@example.com") || page.Header.Get("Referrer-Policy") != "no-referrer" || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
-			t.Fatalf("got %d %v %s", page.StatusCode, page.Header, page.body)
-		}
+		require.Truef(t, page.StatusCode == http.StatusOK && strings.Contains(page.body, "mallory@example.com") &&
+			page.Header.Get("Referrer-Policy") == "no-referrer" && strings.Contains(page.Header.Get("Cache-Control"), "no-store"),
+			"got %d %v %s", page.StatusCode, page.Header, page.body)
 		b.wantNoSession()
 	}
 	b.submit("/auth/callback/email", "token", must(url.Parse(link)).Query().Get("token"), "email", "mallory@example.com").wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
-	if len(s.tokens) != 1 {
-		t.Fatal("the link was used up")
-	}
+	require.Len(t, s.tokens, 1, "the link was used up")
 	b.press(b.get(link), "Sign in").wantLocation(t, origin) // the honest neighbour, on another device
 	b.wantSession("mallory@example.com")
 	b.open(link).wantLocation(t, origin) // this browser finished it
@@ -77,9 +77,7 @@ func TestLinksOfOneBrowser(t *testing.T) {
 	for i := range 5 {
 		b.post("/auth/signin/email", "email", fmt.Sprintf("u%d@example.com", i))
 	}
-	if r := b.get(box.mails[0].URL); r.StatusCode != http.StatusOK {
-		t.Errorf("a browser remembers a fifth link")
-	}
+	assert.Equal(t, http.StatusOK, b.get(box.mails[0].URL).StatusCode, "a browser remembers a fifth link")
 	for _, m := range box.mails[1:] {
 		b.get(m.URL).wantLocation(t, origin)
 	}
@@ -131,9 +129,8 @@ func TestPlantedLinkCookie(t *testing.T) {
 			b.cookies[name] = c
 		}
 	}
-	if r := b.get(box.last(t)); r.StatusCode != http.StatusOK {
-		t.Errorf("the link signs in: status %d to %s", r.StatusCode, r.location())
-	}
+	r := b.get(box.last(t))
+	assert.Equalf(t, http.StatusOK, r.StatusCode, "the link signs in: status %d to %s", r.StatusCode, r.location())
 	if c := attacker.cookies["__Host-authjs.link"]; c == nil || !c.Secure || !c.HttpOnly || c.Path != "/" || c.Domain != "" || c.MaxAge != int((24*time.Hour).Seconds()) {
 		t.Errorf("the cookie is %+v", c)
 	}
@@ -168,9 +165,7 @@ func TestLinkThatWasDecoded(t *testing.T) {
 				continue // %25 and a percent sign can't be told apart any more
 			}
 			link := change(box.last(t))
-			if strings.Contains(link, " ") {
-				t.Fatalf("%s: %s", name, link)
-			}
+			require.NotContains(t, link, " ", name)
 			if r := b.get(link); r.location() != origin {
 				t.Errorf("%s, %s: sent to %q with status %d", name, address, r.location(), r.StatusCode)
 				continue

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -166,12 +168,9 @@ func TestOAuthMaxAge(t *testing.T) {
 	s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour })
 	for given, want := range map[string]string{"": "3600", "?max_age=0": "0", "?max_age=60": "60", "?max_age=3601": "3600", "?max_age=-1": "3600", "?max_age=x": "3600"} {
 		u, err := url.Parse(s.start(newBrowser(t, s), "/auth/signin/idp"+given))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := u.Query()["max_age"]; len(got) != 1 || got[0] != want {
-			t.Errorf("max_age with %q: got %q, want %s", given, got, want)
-		}
+		require.NoError(t, err)
+		got := u.Query()["max_age"]
+		assert.Truef(t, len(got) == 1 && got[0] == want, "max_age with %q: got %q, want %s", given, got, want)
 	}
 }
 
@@ -207,9 +206,7 @@ func TestOAuthTenants(t *testing.T) {
 			}
 			s.refused(t, end, c.refused)
 			b.wantNoSession()
-			if !strings.Contains(s.log.String(), c.refused) {
-				t.Errorf("the log does not say %q:\n%s", c.refused, s.log)
-			}
+			assert.Containsf(t, s.log.String(), c.refused, "the log does not say %q:\n%s", c.refused, s.log)
 		})
 	}
 }
@@ -454,9 +451,8 @@ func TestWellKnownReplacesTheEndpoints(t *testing.T) {
 			if strings.HasPrefix(location, s.idp.URL) {
 				location = b.get("/auth/callback/idp?" + s.idp.authorize(t, location).Encode()).location()
 			}
-			if c.reason == "" && location != origin || !strings.Contains(s.log.String(), c.reason) {
-				t.Errorf("the browser is sent to %s, want the reason %q; log: %s", location, c.reason, s.log)
-			}
+			assert.Falsef(t, c.reason == "" && location != origin || !strings.Contains(s.log.String(), c.reason),
+				"the browser is sent to %s, want the reason %q; log: %s", location, c.reason, s.log)
 			if c.reason != "" {
 				b.wantNoSession()
 			}
@@ -501,9 +497,7 @@ func TestStaleAuthenticationIsNotFresh(t *testing.T) {
 				params.Set("max_age", c.maxAge)
 			}
 			result, err := s.SignIn(must(http.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil)), "idp", auth.SignInOptions{RedirectTo: "/in", AuthorizationParams: params})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, cookie := range result.Cookies {
 				if !c.noCookies || !strings.HasPrefix(cookie.Name, "__Secure-authjs.state.") {
 					cookie.Value = must(url.PathUnescape(cookie.Value))
@@ -512,9 +506,8 @@ func TestStaleAuthenticationIsNotFresh(t *testing.T) {
 			}
 			answer := s.idp.authorize(t, result.Location)
 			s.clock.advance(5 * time.Minute)
-			if got := b.get("/auth/callback/idp?"+answer.Encode()).location() == origin+"/in"; got != c.want {
-				t.Errorf("signed in: %v, want %v; log: %s", got, c.want, s.log)
-			}
+			got := b.get("/auth/callback/idp?"+answer.Encode()).location() == origin+"/in"
+			assert.Equalf(t, c.want, got, "signed in: %v, want %v; log: %s", got, c.want, s.log)
 		})
 	}
 }
@@ -566,19 +559,14 @@ func TestEmptyChecksAreNotNone(t *testing.T) {
 	} {
 		s := newSite(t, func(_ *idp, _ *auth.Config, o *auth.OAuth) { o.Checks = c.checks })
 		u, err := url.Parse(s.start(newBrowser(t, s), "/auth/signin/idp"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, name := range []string{"state", "code_challenge"} {
-			if got := u.Query().Has(name); got != c.sent {
-				t.Errorf("%s: %s is sent: %v, want %v", c.name, name, got, c.sent)
-			}
+			assert.Equalf(t, c.sent, u.Query().Has(name), "%s: %s is sent", c.name, name)
 		}
 	}
 	_, err := auth.New(auth.Config{Secret: []string{secret}, Providers: []auth.Provider{&auth.OAuth{
 		ID: "idp", ClientID: "a", ClientSecret: "b", Issuer: "https://idp.example", Checks: []auth.Check{auth.CheckNone, auth.CheckState},
 	}}})
-	if err == nil || !strings.Contains(err.Error(), "CheckNone and other checks") {
-		t.Errorf("none beside state: %v", err)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "CheckNone and other checks"),
+		"none beside state: %v", err)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 )
@@ -36,9 +37,8 @@ func TestFloodOfKeys(t *testing.T) {
 			p.claims = func(m map[string]any) { delete(m, "at_hash") }
 			jwks(append(keys, jose.JSONWebKey{Key: mine.Public()})...)(p, o)
 		})
-		if got := s.signIn(newBrowser(t, s)).location() == origin; got != c.want {
-			t.Errorf("%d other keys: signed in %v, want %v; log: %s", c.others, got, c.want, s.log)
-		}
+		got := s.signIn(newBrowser(t, s)).location() == origin
+		assert.Equalf(t, c.want, got, "%d other keys: signed in %v, want %v; log: %s", c.others, got, c.want, s.log)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/require"
 )
 
 // fuzzSite is a site without a store, at which only Ada signs in.
@@ -97,9 +98,7 @@ func FuzzProfile(f *testing.F) {
 			b.wantNoSession()
 			return
 		}
-		if !json.Valid([]byte(text)) || !strings.HasPrefix(strings.TrimSpace(text), "{") {
-			t.Fatalf("%q signs in", text)
-		}
+		require.Truef(t, json.Valid([]byte(text)) && strings.HasPrefix(strings.TrimSpace(text), "{"), "%q signs in", text)
 	})
 }
 

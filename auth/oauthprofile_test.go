@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestTwoPeopleWithOneNumber: a number to which the IDs of several people are
@@ -23,9 +25,7 @@ func TestTwoPeopleWithOneNumber(t *testing.T) {
 			t.Errorf("%v (%T) is %q, want %q", v, v, got, want)
 		}
 	}
-	if got := (auth.Profile{"id": math.NaN()}).String("id"); got != "" {
-		t.Errorf("NaN is %q", got)
-	}
+	assert.Empty(t, (auth.Profile{"id": math.NaN()}).String("id"), "NaN")
 	people := map[string]bool{}
 	for _, id := range []string{"9007199254740992", "9007199254740993"} {
 		var p map[string]any
@@ -34,9 +34,7 @@ func TestTwoPeopleWithOneNumber(t *testing.T) {
 		}
 		people[auth.Profile(p).String("id")] = true
 	}
-	if !people[""] || len(people) != 1 {
-		t.Errorf("two people are %v, want nobody", people)
-	}
+	assert.Truef(t, people[""] && len(people) == 1, "two people are %v, want nobody", people)
 }
 
 // TestIdentifierThatLostSomething: an ID or an address that was damaged on its
@@ -76,13 +74,9 @@ func TestIdentifierThatLostSomething(t *testing.T) {
 			})
 			b := newBrowser(t, s)
 			s.signIn(b)
-			if signedIn := b.session() != "null"; signedIn != c.signsIn {
-				t.Errorf("%s, sub %q: signed in: %v", type_, c.sub, signedIn)
-			}
+			assert.Equalf(t, c.signsIn, b.session() != "null", "%s, sub %q: signed in", type_, c.sub)
 			for _, u := range s.store.users {
-				if u.Email != c.stored {
-					t.Errorf("%s, sub %q, address %q: stored as %q", type_, c.sub, c.email, u.Email)
-				}
+				assert.Equalf(t, c.stored, u.Email, "%s, sub %q, address %q: stored as", type_, c.sub, c.email)
 			}
 		}
 	}
@@ -104,9 +98,7 @@ func TestAuthorizedIDThatLostSomething(t *testing.T) {
 		}}})
 		b := newBrowser(t, h)
 		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
-		if got := b.session() != "null"; got != signsIn {
-			t.Errorf("ID %q: signed in: %v, want %v", id, got, signsIn)
-		}
+		assert.Equalf(t, signsIn, b.session() != "null", "ID %q: signed in", id)
 	}
 }
 
@@ -124,12 +116,9 @@ func TestProfileWithoutID(t *testing.T) {
 		b := newBrowser(t, s)
 		s.signIn(b).wantLocation(t, want)
 		b.wantNoSession()
-		if !strings.Contains(s.log.String(), "the profile has no id") {
-			t.Errorf("the log is %s", s.log)
-		}
-		if page == "" && !strings.Contains(b.get("/auth/signin?error=Configuration").body, "Unable to sign in.") {
-			t.Error("the page shows no message")
-		}
+		assert.Containsf(t, s.log.String(), "the profile has no id", "the log is %s", s.log)
+		assert.False(t, page == "" && !strings.Contains(b.get("/auth/signin?error=Configuration").body, "Unable to sign in."),
+			"the page shows no message")
 	}
 }
 
@@ -150,7 +139,6 @@ func TestOAuthSubjectIsStable(t *testing.T) {
 		b.wantSession(person)
 	}
 	ada, grace := strings.Fields(subjects["ada"]), strings.Fields(subjects["grace"])
-	if len(ada) != 2 || len(grace) != 2 || ada[0] != ada[1] || grace[0] != grace[1] || ada[0] == grace[0] {
-		t.Fatalf("subjects: %v", subjects)
-	}
+	require.Truef(t, len(ada) == 2 && len(grace) == 2 && ada[0] == ada[1] && grace[0] == grace[1] && ada[0] != grace[0],
+		"subjects: %v", subjects)
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	pw "github.com/gatehouse-go/gatehouse/auth/password"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // hijack is a site on which an attacker wants to be in the user whom the victim uses
@@ -138,14 +140,10 @@ func TestPasswordPreHijack(t *testing.T) {
 func (h *hijack) wantSafe(t *testing.T) {
 	t.Helper()
 	own := h.idOf(h.victim)
-	if own == "" {
-		t.Fatal("the victim is not signed in")
-	}
+	require.NotEmpty(t, own, "the victim is not signed in")
 	wantOther := func(way string, b *browser) {
 		t.Helper()
-		if id := h.idOf(b); id == own {
-			t.Errorf("%s: the attacker is in the victim's user", way)
-		}
+		assert.NotEqualf(t, own, h.idOf(b), "%s: the attacker is in the victim's user", way)
 	}
 	wantOther("session", h.attacker)
 	b := newBrowser(t, h.stage)
@@ -158,9 +156,7 @@ func (h *hijack) wantSafe(t *testing.T) {
 	if h.proof == "password" && h.keeper.passwords[own].Hash != "" {
 		b = newBrowser(t, h.stage)
 		b.post("/auth/callback/password", "email", victim, "password", h.victimsPassword)
-		if h.idOf(b) != own {
-			t.Error("the victim's password does not count")
-		}
+		assert.Equal(t, own, h.idOf(b), "the victim's password does not count")
 	}
 }
 
@@ -172,13 +168,9 @@ func TestPasswordIsAWayIn(t *testing.T) {
 	for _, proof := range []string{"password", "mail", "provider"} {
 		h := newHijack(t, proof, auth.StrategyDatabase)
 		hash, err := pw.NewHasher(fastHashing)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		stored, err := hash.Hash(t.Context(), "", otherPassword)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		h.store.users["imported"] = adapter.User{ID: "imported", Email: victim}
 		h.keeper.passwords["imported"] = adapter.Password{UserID: "imported", Hash: stored}
 		var r *reply
@@ -193,9 +185,7 @@ func TestPasswordIsAWayIn(t *testing.T) {
 			r = h.at(h.victim, "other", "victim")
 		}
 		h.wantPage(r, "a password")
-		if h.keeper.passwords["imported"].Hash != stored {
-			t.Errorf("%s: the password was changed", proof)
-		}
+		assert.Equalf(t, stored, h.keeper.passwords["imported"].Hash, "%s: the password was changed", proof)
 		h.victim.post("/auth/callback/password", "email", victim, "password", otherPassword).wantLocation(t, origin)
 		if u := h.store.users["imported"]; u.EmailVerified == nil || h.idOf(h.victim) != "imported" {
 			t.Errorf("%s: the sign-in did not confirm the address: %+v", proof, u)
@@ -229,9 +219,7 @@ func TestPasswordResetDuringSignIn(t *testing.T) {
 		if changed {
 			b.wantNoSession()
 		}
-		if changed && at == "createSession" && len(s.store.sessions) != 0 {
-			t.Errorf("%d sessions", len(s.store.sessions))
-		}
+		assert.Falsef(t, changed && at == "createSession" && len(s.store.sessions) != 0, "%d sessions", len(s.store.sessions))
 	}
 }
 
@@ -274,8 +262,7 @@ func TestPasswordStopsDangerousLinking(t *testing.T) {
 		}
 		b := newBrowser(t, h.stage)
 		r := h.at(b, "idp", "ada")
-		if linked := h.idOf(b) == "imported"; linked == has {
-			t.Errorf("%s: linked is %v, sent to %s", name, linked, r.location())
-		}
+		linked := h.idOf(b) == "imported"
+		assert.NotEqualf(t, has, linked, "%s: linked is %v, sent to %s", name, linked, r.location())
 	}
 }

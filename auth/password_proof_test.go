@@ -17,6 +17,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	pw "github.com/gatehouse-go/gatehouse/auth/password"
+	"github.com/stretchr/testify/assert"
 )
 
 // timed measures how long a form takes, with the cookies of a browser that was made
@@ -100,9 +101,8 @@ func TestPasswordTimeTellsNothing(t *testing.T) {
 			}
 		}
 		for i, address := range strangers {
-			if most[i] < 0.42 || least[i] > 0.58 {
-				t.Errorf("%s: the time tells %s from %s: %.3f to %.3f", path, known, address, least[i], most[i])
-			}
+			assert.Truef(t, !(most[i] < 0.42) && !(least[i] > 0.58),
+				"%s: the time tells %s from %s: %.3f to %.3f", path, known, address, least[i], most[i])
 		}
 	}
 }
@@ -119,9 +119,8 @@ func TestPasswordTimeOfAWorkLeftOut(t *testing.T) {
 		whole = append(whole, s.timed(b, "/auth/callback/password", "other@example.com"))
 		none = append(none, s.timed(b, "/auth/callback/password", "no address"))
 	}
-	if p := greater(whole, none); p < 0.9 {
-		t.Errorf("a hash is not seen: %.3f", p)
-	}
+	p := greater(whole, none)
+	assert.Truef(t, !(p < 0.9), "a hash is not seen: %.3f", p)
 }
 
 // TestPasswordDefaults: one sign-in with the default settings of argon2id.
@@ -173,9 +172,8 @@ func TestPasswordFlood(t *testing.T) {
 				switch w := send("192.0.2.1", "nobody@example.com", otherPassword); w.Code {
 				case http.StatusServiceUnavailable:
 					refused.Add(1)
-					if w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "<h1>") {
-						t.Errorf("503 without Retry-After or page: %v", w.Header())
-					}
+					assert.Truef(t, w.Header().Get("Retry-After") != "" && strings.Contains(w.Body.String(), "<h1>"),
+						"503 without Retry-After or page: %v", w.Header())
 				case http.StatusFound:
 					wrong.Add(1)
 				default:
@@ -186,9 +184,8 @@ func TestPasswordFlood(t *testing.T) {
 	}
 	var most uint64
 	for range 5 {
-		if w := send("198.51.100.7", "ada@example.com", goodPassword); w.Header().Get("Location") != origin {
-			t.Errorf("another client: status %d to %s", w.Code, w.Header().Get("Location"))
-		}
+		w := send("198.51.100.7", "ada@example.com", goodPassword)
+		assert.Equalf(t, origin, w.Header().Get("Location"), "another client: status %d to", w.Code)
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		most = max(most, m.HeapAlloc)
@@ -198,13 +195,9 @@ func TestPasswordFlood(t *testing.T) {
 	}
 	close(stop)
 	all.Wait()
-	if refused.Load() == 0 || wrong.Load() == 0 {
-		t.Errorf("refused %d, compared %d", refused.Load(), wrong.Load())
-	}
+	assert.Truef(t, refused.Load() != 0 && wrong.Load() != 0, "refused %d, compared %d", refused.Load(), wrong.Load())
 	t.Logf("refused %d, compared %d, heap at most %d MiB", refused.Load(), wrong.Load(), most>>20)
-	if most > 256<<20 {
-		t.Errorf("the heap had %d MiB", most>>20)
-	}
+	assert.Truef(t, most <= 256<<20, "the heap had %d MiB", most>>20)
 }
 
 // TestPasswordStoreFails: a store that fails is not a wrong password, and no sign-in.

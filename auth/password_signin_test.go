@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -30,9 +32,8 @@ func TestPasswordSignIn(t *testing.T) {
 			"too long": {"ada@example.com", strings.Repeat("a", 5000)},
 		} {
 			r := s.signIn(b, tried[0], tried[1])
-			if r.location() != wrongPassword || r.StatusCode != http.StatusFound {
-				t.Errorf("%s: status %d, sent to %s", name, r.StatusCode, r.location())
-			}
+			assert.Truef(t, r.location() == wrongPassword && r.StatusCode == http.StatusFound,
+				"%s: status %d, sent to %s", name, r.StatusCode, r.location())
 		}
 		b.wantNoSession()
 		s.signIn(b, " Ada@Example.COM", goodPassword, "callbackUrl", "/notes").wantLocation(t, origin+"/notes")
@@ -40,9 +41,7 @@ func TestPasswordSignIn(t *testing.T) {
 		if got := s.stored(id); strings.Contains(got.State, "failures") || !strings.HasPrefix(got.Hash, "$argon2id$") {
 			t.Errorf("after the right password: %+v", got)
 		}
-		if strings.Contains(s.log.String(), goodPassword) {
-			t.Error("the log has the password")
-		}
+		assert.NotContains(t, s.log.String(), goodPassword, "the log has the password")
 	})
 }
 
@@ -53,14 +52,11 @@ func TestPasswordNeedsCSRF(t *testing.T) {
 	s.member("ada@example.com", goodPassword)
 	b := s.browser()
 	for _, path := range []string{"/auth/callback/password", "/auth/password/forgot", "/auth/password/sign-up", "/auth/password/choose", "/auth/password/change", "/auth/password/remove"} {
-		if r := b.submit(path, "email", "ada@example.com", "password", goodPassword); !strings.Contains(r.location(), "MissingCSRF") {
-			t.Errorf("%s: status %d, sent to %q", path, r.StatusCode, r.location())
-		}
+		r := b.submit(path, "email", "ada@example.com", "password", goodPassword)
+		assert.Containsf(t, r.location(), "MissingCSRF", "%s: status %d, sent to", path, r.StatusCode)
 	}
 	b.wantNoSession()
-	if kinds := s.kinds(); len(kinds) != 1 {
-		t.Errorf("mails: %v", kinds)
-	}
+	assert.Len(t, s.kinds(), 1, "mails")
 }
 
 // TestPasswordImported: a hash that somebody brought along counts, and is replaced by
@@ -71,9 +67,7 @@ func TestPasswordImported(t *testing.T) {
 		p.Hashing.Imported = []pw.Format{pw.Bcrypt{Cost: bcrypt.MinCost}}
 	})
 	hash, err := bcrypt.GenerateFromPassword([]byte(goodPassword), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.store.users["old"] = adapter.User{ID: "old", Email: "old@example.com", EmailVerified: new(time.Now())}
 	s.store.passwords["old"] = adapter.Password{UserID: "old", Hash: string(hash)}
 	s.signIn(s.browser(), "old@example.com", "wrong").wantLocation(t, wrongPassword)
@@ -81,9 +75,7 @@ func TestPasswordImported(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			b := s.browser()
-			if r := s.signIn(b, "old@example.com", goodPassword); r.location() != origin {
-				t.Errorf("sent to %s", r.location())
-			}
+			assert.Equal(t, origin, s.signIn(b, "old@example.com", goodPassword).location(), "sent to")
 		})
 	}
 	all.Wait()
@@ -119,9 +111,7 @@ func TestPasswordFailures(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := s.stored(id).State; !strings.Contains(got, `"failures":{"":100}`) {
-		t.Errorf("after 150 wrong ones: %s", got)
-	}
+	assert.Contains(t, s.stored(id).State, `"failures":{"":100}`, "after 150 wrong ones")
 	r := s.signIn(b, "ada@example.com", goodPassword)
 	r.wantLocation(t, wrongPassword)
 	b.post("/auth/password/forgot", "email", "ada@example.com")
@@ -149,9 +139,8 @@ func TestPasswordLimit(t *testing.T) {
 			t.Errorf("%s: status %d", path, r.StatusCode)
 		}
 	}
-	if len(seen) != 3 || seen[0].Type != auth.TypeCredentials || seen[1].Type != auth.TypeEmail || seen[0].Identifier != "ada@example.com" {
-		t.Errorf("seen: %v", seen)
-	}
+	assert.Truef(t, len(seen) == 3 && seen[0].Type == auth.TypeCredentials && seen[1].Type == auth.TypeEmail && seen[0].Identifier == "ada@example.com",
+		"seen: %v", seen)
 }
 
 // TestPasswordRemember: with remember=false the cookie ends with the browser, and the
@@ -165,16 +154,14 @@ func TestPasswordRemember(t *testing.T) {
 		s.signIn(kept, "ada@example.com", goodPassword)
 		s.signIn(b, "ada@example.com", goodPassword, "remember", "false")
 		for range 11 {
-			if c := b.cookies[name]; c == nil || !c.Expires.IsZero() || c.MaxAge != 0 {
-				t.Fatalf("the cookie is kept: %v", c)
-			}
+			c := b.cookies[name]
+			require.Truef(t, c != nil && c.Expires.IsZero() && c.MaxAge == 0, "the cookie is kept: %v", c)
 			s.clock.advance(time.Hour)
 			b.wantSession("ada@example.com")
 			b.submit("/auth/session") // a script that updates the session
 		}
-		if c := kept.cookies[name]; c.MaxAge < 86400 {
-			t.Errorf("the other cookie is not kept: %v", c)
-		}
+		c := kept.cookies[name]
+		assert.Truef(t, c.MaxAge >= 86400, "the other cookie is not kept: %v", c)
 		s.clock.advance(2 * time.Hour)
 		b.wantNoSession()
 		kept.wantSession("ada@example.com")
@@ -194,19 +181,13 @@ func TestPasswordHostileHash(t *testing.T) {
 		s.store.passwords["ada"] = adapter.Password{UserID: "ada", Hash: hash, State: "{damaged"}
 		began := time.Now()
 		s.signIn(s.browser(), "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("%s took %v", hash, took)
-		}
-		if len(hash) > 10 && strings.Contains(s.log.String(), hash) {
-			t.Errorf("the log has the hash %s", hash)
-		}
+		took := time.Since(began)
+		assert.Truef(t, took <= 10*time.Second, "%s took %v", hash, took)
+		assert.Falsef(t, len(hash) > 10 && strings.Contains(s.log.String(), hash), "the log has the hash %s", hash)
 	}
-	if !strings.Contains(s.log.String(), "the password of user ada") {
-		t.Error("nothing is logged")
-	}
-	if r := s.browser().do(http.MethodPost, "/auth/callback/password", strings.NewReader("password="+strings.Repeat("x", 1<<20)), formType); r.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("a password of a mebibyte: status %d", r.StatusCode)
-	}
+	assert.Contains(t, s.log.String(), "the password of user ada", "nothing is logged")
+	r := s.browser().do(http.MethodPost, "/auth/callback/password", strings.NewReader("password="+strings.Repeat("x", 1<<20)), formType)
+	assert.Equal(t, http.StatusRequestEntityTooLarge, r.StatusCode, "a password of a mebibyte: status")
 }
 
 // TestPasswordFailuresOfAKnownBrowser: wrong passwords of strangers do not turn the
@@ -235,8 +216,7 @@ func TestPasswordFailuresOfAKnownBrowser(t *testing.T) {
 	mailed.post("/auth/signin/email", "email", "ada@example.com")
 	mailed.get(box.last(t)).wantLocation(t, origin)
 	for name, b := range map[string]*browser{"known": known, "strange": s.browser()} {
-		if r := s.signIn(b, "ada@example.com", goodPassword); r.location() != origin {
-			t.Errorf("%s browser after the mail: sent to %s", name, r.location())
-		}
+		assert.Equalf(t, origin, s.signIn(b, "ada@example.com", goodPassword).location(),
+			"%s browser after the mail: sent to", name)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	pw "github.com/gatehouse-go/gatehouse/auth/password"
+	"github.com/stretchr/testify/require"
 )
 
 // keeper is a store that keeps passwords, too.
@@ -178,9 +179,7 @@ func (s *passwordSite) choose(b *browser, link, password string) *reply {
 func (b *browser) fill(page *reply, fields ...string) *reply {
 	b.t.Helper()
 	form := formOfPage.FindStringSubmatch(page.body)
-	if form == nil {
-		b.t.Fatalf("no form on the page, status %d\n%s", page.StatusCode, page.body)
-	}
+	require.NotNilf(b.t, form, "no form on the page, status %d\n%s", page.StatusCode, page.body)
 	for _, m := range hiddenOfForm.FindAllStringSubmatch(form[2], -1) {
 		fields = append([]string{html.UnescapeString(m[1]), html.UnescapeString(m[2])}, fields...)
 	}
@@ -213,8 +212,6 @@ func (s *passwordSite) stored(id string) adapter.Password {
 func queryOf(t testing.TB, link string) url.Values {
 	t.Helper()
 	u, err := url.Parse(link)
-	if err != nil || !strings.HasPrefix(link, origin) {
-		t.Fatalf("bad link %s: %v", link, err)
-	}
+	require.Truef(t, err == nil && strings.HasPrefix(link, origin), "bad link %s: %v", link, err)
 	return u.Query()
 }

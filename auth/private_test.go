@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // shares reports whether a shared cache may store a response (RFC 9111 section
@@ -92,13 +94,10 @@ func TestSessionsStayOutOfSharedCaches(t *testing.T) {
 						r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 					}
 					response, err := http.DefaultClient.Do(r)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					_ = response.Body.Close()
-					if response.StatusCode >= 300 || shares(response.Header) || !strings.Contains(strings.Join(response.Header["Vary"], ","), "Cookie") {
-						t.Errorf("%s, %s, after: %v: status %d, %v", how, way, after, response.StatusCode, response.Header)
-					}
+					assert.Truef(t, response.StatusCode < 300 && !shares(response.Header) && strings.Contains(strings.Join(response.Header["Vary"], ","), "Cookie"),
+						"%s, %s, after: %v: status %d, %v", how, way, after, response.StatusCode, response.Header)
 				}
 				server.Close()
 			}
@@ -140,12 +139,9 @@ func TestPublicPagesStayPublic(t *testing.T) {
 	} {
 		for i, b := range []*browser{ada, nobody} {
 			r := b.get(path)
-			if got := r.Header.Get("Cache-Control"); got != want[i] {
-				t.Errorf("%s: got %q, want %q", path, got, want[i])
-			}
-			if vary := r.Header.Get("Vary"); b == ada && vary == "" != (path == "/logo") {
-				t.Errorf("%s: Vary is %q", path, vary)
-			}
+			assert.Equal(t, want[i], r.Header.Get("Cache-Control"), path)
+			vary := r.Header.Get("Vary")
+			assert.Falsef(t, b == ada && vary == "" != (path == "/logo"), "%s: Vary is %q", path, vary)
 		}
 	}
 }
@@ -158,16 +154,13 @@ func TestPrivateKeepsWhatTheServerCan(t *testing.T) {
 			_, flushes := w.(http.Flusher)
 			_, hijacks := w.(http.Hijacker)
 			_, pushes := w.(http.Pusher)
-			if !flushes || hijacks == http2 || pushes != http2 || http.NewResponseController(w).SetWriteDeadline(time.Time{}) != nil {
-				t.Errorf("%s: flushes %v, hijacks %v, pushes %v", r.Proto, flushes, hijacks, pushes)
-			}
+			assert.Truef(t, flushes && hijacks != http2 && pushes == http2 && http.NewResponseController(w).SetWriteDeadline(time.Time{}) == nil,
+				"%s: flushes %v, hijacks %v, pushes %v", r.Proto, flushes, hijacks, pushes)
 		})))
 		server.EnableHTTP2 = http2
 		server.StartTLS()
 		response, err := server.Client().Get(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_ = response.Body.Close()
 		server.Close()
 	}
@@ -191,29 +184,22 @@ func TestHeadersAfterRefresh(t *testing.T) {
 	} {
 		for kind, set := range publicly {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if err := read(w, r); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, read(w, r))
 				set(w)
 				w.Header().Del("Vary")
 				_, _ = io.WriteString(w, "x")
 			}))
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/page", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, c := range b.cookies {
 				r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 			}
 			res, err := server.Client().Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_ = res.Body.Close()
 			server.Close()
-			if !slices.Contains(res.Header.Values("Cache-Control"), "private") || !slices.Contains(res.Header.Values("Vary"), "Cookie") {
-				t.Errorf("%s, %s: the headers are %v", name, kind, res.Header)
-			}
+			assert.Truef(t, slices.Contains(res.Header.Values("Cache-Control"), "private") && slices.Contains(res.Header.Values("Vary"), "Cookie"),
+				"%s, %s: the headers are %v", name, kind, res.Header)
 		}
 	}
 }

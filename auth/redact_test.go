@@ -22,6 +22,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // printed are all exported types of the two packages that can hold a text.
@@ -147,9 +149,8 @@ func TestNothingPrintsSecrets(t *testing.T) {
 			p := reflect.New(reflect.TypeOf(zero))
 			fill(p.Elem(), name, 0)
 			if k, ok := p.Interface().(*jwt.Keys); ok { // holds keys only after its first use
-				if _, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{"<canary Keys.secret>"}, Keys: k}); err != nil {
-					t.Fatal(err)
-				}
+				_, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{"<canary Keys.secret>"}, Keys: k})
+				require.NoError(t, err)
 			}
 			values := map[string]any{"a pointer": p.Interface()}
 			if name != "Keys" { // must not be copied
@@ -176,20 +177,14 @@ func TestNothingPrintsSecrets(t *testing.T) {
 				}
 				for how, output := range outputs {
 					for _, m := range canaryPath.FindAllStringSubmatch(output, -1) {
-						if !mayShow(m[1]) {
-							t.Errorf("%s of %s by %s shows %s", what, name, how, m[1])
-						}
+						assert.Truef(t, mayShow(m[1]), "%s of %s by %s shows %s", what, name, how, m[1])
 					}
-					if strings.Contains(output, key) {
-						t.Errorf("%s of %s by %s shows the private key", what, name, how)
-					}
+					assert.NotContainsf(t, output, key, "%s of %s by %s shows the private key", what, name, how)
 				}
 			}
 		}
 		for name := range exportedStructs(t, dir) {
-			if !known[name] {
-				t.Errorf("%s: the type %s is exported and not in this test", dir, name)
-			}
+			assert.Truef(t, known[name], "%s: the type %s is exported and not in this test", dir, name)
 		}
 	}
 }
@@ -198,9 +193,7 @@ func TestNothingPrintsSecrets(t *testing.T) {
 func exportedStructs(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	pkgs, err := parser.ParseDir(gotoken.NewFileSet(), dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0) //nolint:staticcheck // no build tags here
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	names := map[string]bool{}
 	for _, p := range pkgs {
 		ast.Inspect(p, func(n ast.Node) bool {
@@ -212,9 +205,7 @@ func exportedStructs(t *testing.T, dir string) map[string]bool {
 			return true
 		})
 	}
-	if len(names) < 4 {
-		t.Fatalf("%s has only %d exported structs", dir, len(names))
-	}
+	require.Truef(t, len(names) >= 4, "%s has only %d exported structs", dir, len(names))
 	return names
 }
 
@@ -233,16 +224,12 @@ func TestCoreChoosesWhatEventsShow(t *testing.T) {
 		c.Events.SignIn = func(_ context.Context, e auth.SignInEvent) error { got = append(got, e, &e); return nil }
 	})
 	s.signIn(newBrowser(t, s)).wantLocation(t, origin)
-	if len(got) != 5 {
-		t.Fatalf("%d values, want 5", len(got))
-	}
+	require.Lenf(t, got, 5, "%d values, want 5", len(got))
 	for i, v := range append(got, auth.SignInEvent{User: &auth.User{ID: "user-1"}}) {
 		var b bytes.Buffer
 		slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "v", v)
 		text, err := json.Marshal([]any{v})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for how, printed := range map[string]string{"slog": b.String(), "fmt": fmt.Sprintf("%+v", v), "in JSON": string(text)} {
 			if made := i < len(got); made != strings.Contains(printed, "user") || made == strings.Contains(printed, "[redacted]") {
 				t.Errorf("%T by %s: %s", v, how, printed)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // proxySite is a redirect proxy with the provider of the tests, and another one.
@@ -27,9 +29,7 @@ func sealedState(t *testing.T, s *site, target string) string {
 	state, err := jwt.Encode(jwt.EncodeParams{
 		Token: auth.Claims{"random": "r", "origin": target}, Secrets: []string{secret}, Salt: "encodedState", MaxAge: 900e9, Now: s.clock.Now,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return state
 }
 
@@ -69,17 +69,15 @@ func TestRedirectProxyMixUp(t *testing.T) {
 		b := newBrowser(t, s)
 		answer := url.Values{"code": {"c"}, "state": {sealedState(t, s, target)}}
 		end := b.get(callback(answer))
-		if got := strings.Contains(end.location(), "code=c"); got != relayed {
-			t.Errorf("%s: the answer goes to %s, want it relayed: %v", target, end.location(), relayed)
-		}
+		assert.Equalf(t, relayed, strings.Contains(end.location(), "code=c"),
+			"%s: the answer goes to %s, want it relayed: %v", target, end.location(), relayed)
 		if !relayed {
 			end.wantLocation(t, lateAnswer)
 		}
 		b.wantNoSession()
 	}
-	if n := s.idp.count("/token"); n > 0 {
-		t.Errorf("a code was sent to the provider %d times", n)
-	}
+	n := s.idp.count("/token")
+	assert.Truef(t, n <= 0, "a code was sent to the provider %d times", n)
 }
 
 // TestRedirectProxyThatIsNone: a deployment that takes its origin from the
@@ -90,9 +88,7 @@ func TestRedirectProxyThatIsNone(t *testing.T) {
 	h, err := auth.New(auth.Config{
 		Secret: []string{secret}, TrustHost: new(true), RedirectProxyURL: origin + "/auth", Clock: s.clock.Now, Logger: s.log.logger(), Providers: []auth.Provider{s.idp.provider()},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answer := url.Values{"code": {"c"}, "state": {sealedState(t, s, "https://pr-1.preview.example.com/auth/callback/idp")}}
 	newBrowser(t, h).get(callback(answer)).wantLocation(t, lateAnswer)
 }
@@ -106,17 +102,13 @@ func TestPreviewNeedsNoURL(t *testing.T) {
 		Secret: []string{secret}, TrustHost: new(true), UseSecureCookies: new(true), RedirectProxyURL: origin + "/auth", Clock: s.clock.Now, Logger: s.log.logger(),
 		Providers: []auth.Provider{s.idp.provider()},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	away := newBrowser(t, preview)
 	away.site = "http://pr-7.preview.example.com" // as the handler sees it
 	answer := s.idp.authorize(t, away.post("/auth/signin/idp").location())
 	back := newBrowser(t, s).get(callback(answer)).location()
 	const want = "https://pr-7.preview.example.com/auth/callback/idp?"
-	if !strings.HasPrefix(back, want) {
-		t.Fatalf("the proxy sends the browser to %s, want %s", back, want)
-	}
+	require.Truef(t, strings.HasPrefix(back, want), "the proxy sends the browser to %s, want %s", back, want)
 	away.get(strings.TrimPrefix(back, "https://pr-7.preview.example.com")).wantLocation(t, "http://pr-7.preview.example.com")
 	away.wantSession(`"name":"ada"`)
 }
@@ -131,12 +123,9 @@ func TestRedirectProxyOriginsThatCannotWork(t *testing.T) {
 		"*.com": "top-level domain", "*.localhost:8443": "top-level domain",
 	} {
 		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, RedirectProxyURL: origin + "/auth", RedirectProxyOrigins: []string{entry}})
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: got %v, want %q", entry, err, want)
-		}
+		assert.Falsef(t, want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)),
+			"%q: got %v, want %q", entry, err, want)
 	}
 	_, err := auth.New(auth.Config{Secret: []string{secret}, TrustHost: new(true), RedirectProxyURL: origin + "/auth", RedirectProxyOrigins: []string{"a.example.com"}})
-	if err == nil || !strings.Contains(err.Error(), "needs Config.URL") {
-		t.Errorf("a proxy without a URL: %v", err)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "needs Config.URL"), "a proxy without a URL: %v", err)
 }

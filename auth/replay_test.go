@@ -15,17 +15,16 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // refused checks that a sign-in ended on the error page, for a reason.
 func (s *site) refused(t testing.TB, r *reply, reason string) {
 	t.Helper()
-	if l := r.location(); l != lateAnswer && l != strangeAnswer && l != errorPage {
-		t.Errorf("location: got %q, want the error page", l)
-	}
-	if log := s.log.String(); !strings.Contains(log, reason) {
-		t.Errorf("the log has not %q:\n%s", reason, log)
-	}
+	l := r.location()
+	assert.Truef(t, l == lateAnswer || l == strangeAnswer || l == errorPage, "location: got %q, want the error page", l)
+	assert.Containsf(t, s.log.String(), reason, "the log has not %q", reason)
 	s.wantNoLeaks(t, r.location())
 }
 
@@ -51,12 +50,8 @@ func TestAnswerWorksOnce(t *testing.T) {
 			b.cookies = kept
 			before := s.idp.count("/token")
 			end := b.get(callback(answer))
-			if end.location() == origin {
-				t.Fatalf("the answer is good twice")
-			}
-			if name != "nonce alone" && s.idp.count("/token") != before {
-				t.Error("the code was sent once more")
-			}
+			require.NotEqual(t, origin, end.location(), "the answer is good twice")
+			assert.True(t, name == "nonce alone" || s.idp.count("/token") == before, "the code was sent once more")
 		})
 	}
 	t.Run("state with another code", func(t *testing.T) {
@@ -164,9 +159,8 @@ func TestAnswerWorksOnce(t *testing.T) {
 				t.Error("a provider that does not exist signs in")
 			}
 			b.wantNoSession()
-			if n := s.idp.count("/token"); n > 0 {
-				t.Errorf("the code was sent to a provider %d times", n)
-			}
+			n := s.idp.count("/token")
+			assert.Truef(t, n <= 0, "the code was sent to a provider %d times", n)
 			b.get(callback(answer)).wantLocation(t, origin)
 		})
 	}
@@ -241,9 +235,7 @@ func TestTabs(t *testing.T) {
 					}
 					if !atOnce { // otherwise the browser keeps the sign-in that was started last
 						for name := range b.cookies {
-							if strings.Contains(name, "state") {
-								t.Errorf("%s is left behind", name)
-							}
+							assert.NotContainsf(t, name, "state", "%s is left behind", name)
 						}
 					}
 				})
@@ -278,32 +270,25 @@ func TestTicketsAreBounded(t *testing.T) {
 			continue
 		}
 		size += len(c.Name) + len(c.Value)
-		if len(c.Name)+len(c.Value) > 4000 {
-			t.Errorf("%s has %d bytes", c.Name, len(c.Value))
-		}
+		assert.Truef(t, len(c.Name)+len(c.Value) <= 4000, "%s has %d bytes", c.Name, len(c.Value))
 		if strings.Contains(c.Name, "state.") {
 			tickets++
 		}
 	}
 	t.Logf("%d tickets, %d bytes of check cookies in all", tickets, size)
-	if tickets != 4 {
-		t.Errorf("the browser holds %d tickets, want 4", tickets)
-	}
+	assert.Equalf(t, 4, tickets, "the browser holds %d tickets, want 4", tickets)
 	for i, answer := range answers {
 		l := b.get(callback(answer)).location()
 		if i < len(answers)-4 {
-			if l != strangeAnswer {
-				t.Errorf("sign-in %d was given up and ends at %.80s", i, l)
-			}
+			assert.Equalf(t, strangeAnswer, l, "sign-in %d was given up and ends at %.80s", i, l)
 			continue
 		}
 		want := fmt.Sprintf("%s/page-%d?", origin, i)
 		if i%2 == 1 && i < len(answers)-1 {
 			want = origin // too long for a ticket, and the cookie for the callback URL has another
 		}
-		if !strings.HasPrefix(l, want) || want == origin && l != origin {
-			t.Errorf("sign-in %d ends at %.80s, want %s", i, l, want)
-		}
+		assert.Falsef(t, !strings.HasPrefix(l, want) || want == origin && l != origin,
+			"sign-in %d ends at %.80s, want %s", i, l, want)
 	}
 }
 
@@ -321,17 +306,14 @@ func TestRedirectProxy(t *testing.T) {
 	})
 	state := func(l string) string {
 		u, err := url.Parse(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return u.Query().Get("state")
 	}
 
 	b := newBrowser(t, s)
 	l := s.start(b, "/auth/signin/idp")
-	if n := len(state(l)); n != 43 {
-		t.Errorf("the state of a sign-in that the proxy needs nothing of has %d characters", n)
-	}
+	n := len(state(l))
+	assert.Equalf(t, 43, n, "the state of a sign-in that the proxy needs nothing of has %d characters", n)
 	b.get(callback(s.idp.authorize(t, l))).wantLocation(t, origin)
 	b.wantSession(`"name":"ada"`)
 
@@ -348,13 +330,11 @@ func TestRedirectProxy(t *testing.T) {
 	if size > 4096 { // the default limit of nginx for the header of a response
 		t.Errorf("the header that starts a sign-in has %d bytes", size)
 	}
-	if n := len(state(l)); n < 200 {
-		t.Errorf("the state for the proxy has %d characters", n)
-	}
+	n = len(state(l))
+	assert.Truef(t, n >= 200, "the state for the proxy has %d characters", n)
 	back := newBrowser(t, s).get(callback(s.idp.authorize(t, l))).location()
-	if !strings.HasPrefix(back, "https://preview.example.com/auth/callback/idp?") {
-		t.Fatalf("the proxy sends the browser to %s", back)
-	}
+	require.Truef(t, strings.HasPrefix(back, "https://preview.example.com/auth/callback/idp?"),
+		"the proxy sends the browser to %s", back)
 	away.get(back).wantLocation(t, "https://preview.example.com")
 	away.wantSession(`"name":"ada"`)
 
@@ -391,9 +371,9 @@ func testFormPost(t *testing.T, csrf auth.CookieConfig) {
 		})
 	}
 	page := post(answer, s.idp.URL)
-	if page.StatusCode != http.StatusOK || len(page.Cookies()) > 0 || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") || page.Header.Get("Referrer-Policy") != "no-referrer" {
-		t.Fatalf("the hop is %d %v with the cookies %v", page.StatusCode, page.Header, page.Cookies())
-	}
+	require.Truef(t, page.StatusCode == http.StatusOK && len(page.Cookies()) <= 0 &&
+		strings.Contains(page.Header.Get("Cache-Control"), "no-store") && page.Header.Get("Referrer-Policy") == "no-referrer",
+		"the hop is %d %v with the cookies %v", page.StatusCode, page.Header, page.Cookies())
 	again := url.Values{}
 	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(page.body, -1) {
 		again.Add(html.UnescapeString(m[1]), html.UnescapeString(m[2]))
@@ -418,9 +398,7 @@ func TestSignInParameters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBrowser(t, s)
 			l := s.start(b, "/auth/signin/idp?prompt=login&"+url.QueryEscape(name)+"=evil&"+url.QueryEscape(name)+"=evil")
-			if strings.Contains(l, "evil") || !strings.Contains(l, "prompt=login") {
-				t.Fatalf("the browser is sent to %s", l)
-			}
+			require.Truef(t, !strings.Contains(l, "evil") && strings.Contains(l, "prompt=login"), "the browser is sent to %s", l)
 			b.get(callback(s.idp.authorize(t, l))).wantLocation(t, origin)
 		})
 	}
@@ -440,22 +418,18 @@ func TestParameterGivenTwice(t *testing.T) {
 	}
 	b := newBrowser(t, s)
 	code, err := s.SignIn(b.request("/login"), "idp", auth.SignInOptions{AuthorizationParams: given})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for from, location := range map[string]string{
 		"code": code.Location, "route": b.post("/auth/signin/idp?" + given.Encode()).location(),
 	} {
 		u, err := url.Parse(location)
-		if err != nil || strings.Contains(location, "evil") {
-			t.Fatalf("%s: the browser is sent to %s, %v", from, location, err)
-		}
+		require.Truef(t, err == nil && !strings.Contains(location, "evil"),
+			"%s: the browser is sent to %s, %v", from, location, err)
 		for name, want := range map[string][]string{
 			"resource": given["resource"], "prompt": given["prompt"], "audience": {"a", "b"}, "max_age": {"3600"}, "client_id": {idpClient},
 		} {
-			if got := u.Query()[name]; !slices.Equal(got, want) {
-				t.Errorf("%s: %s: got %q, want %q", from, name, got, want)
-			}
+			got := u.Query()[name]
+			assert.Truef(t, slices.Equal(got, want), "%s: %s: got %q, want %q", from, name, got, want)
 		}
 	}
 }
@@ -491,9 +465,8 @@ func TestEndpointsAreSecure(t *testing.T) {
 		} {
 			o := &auth.OAuth{ID: "idp", Type: auth.TypeOIDC, Issuer: "https://idp.example", ClientID: "id", ClientSecret: "secret"}
 			set(o, u)
-			if _, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{o}}); (err == nil) != ok {
-				t.Errorf("%+v with %s: %v", o.ID, u, err)
-			}
+			_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{o}})
+			assert.Equalf(t, ok, err == nil, "%+v with %s: %v", o.ID, u, err)
 		}
 	}
 }
@@ -515,9 +488,8 @@ func TestRedirectLeaksNoToken(t *testing.T) {
 				} else if path != "/.well-known/openid-configuration" {
 					t.Fatalf("the sign-in does not start: %s", l)
 				}
-				if n := s.idp.count("/elsewhere"); n > 0 {
-					t.Errorf("%d requests were redirected", n)
-				}
+				n := s.idp.count("/elsewhere")
+				assert.Truef(t, n <= 0, "%d requests were redirected", n)
 			})
 		}
 	}
@@ -536,13 +508,10 @@ func TestOneFetch(t *testing.T) {
 			wg.Go(func() {
 				b := newBrowser(t, s)
 				l := b.post(fmt.Sprintf("/auth/signin/idp?login_hint=person-%d", i)).location()
-				if !strings.HasPrefix(l, s.idp.URL) {
-					t.Errorf("start: %s", l)
+				if !assert.Truef(t, strings.HasPrefix(l, s.idp.URL), "start: %s", l) {
 					return
 				}
-				if l := b.get(callback(s.idp.authorize(t, l))).location(); l != origin {
-					t.Errorf("end: %s", l)
-				}
+				assert.Equal(t, origin, b.get(callback(s.idp.authorize(t, l))).location(), "end")
 			})
 		}
 		wg.Wait()
@@ -578,9 +547,7 @@ func TestErrorRepeatsSecrets(t *testing.T) {
 	b := newBrowser(t, s)
 	s.refused(t, s.signIn(b), "invalid_grant")
 	for line := range strings.Lines(s.log.String()) {
-		if len(line) > 1000 {
-			t.Errorf("a line of the log has %d bytes", len(line))
-		}
+		assert.Truef(t, len(line) <= 1000, "a line of the log has %d bytes", len(line))
 	}
 	answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
 	answer.Set("error", "server_error")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestHeadChangesNothing: link checkers and monitors send HEAD. Every route
@@ -31,12 +32,10 @@ func TestHeadChangesNothing(t *testing.T) {
 		"/auth/callback/idp", "/auth/signin?callbackUrl=%2Fx",
 	} {
 		r := b.do(http.MethodHead, target, nil, nil)
-		if r.StatusCode != http.StatusOK || r.body != "" || len(r.Header["Set-Cookie"]) > 0 {
-			t.Errorf("HEAD %.40s: status %d, body %q, cookies %q", target, r.StatusCode, r.body, r.Header["Set-Cookie"])
-		}
-		if strings.Contains(target, "/callback/") && !strings.Contains(r.Header.Get("Cache-Control"), "no-store") {
-			t.Errorf("HEAD %.40s: Cache-Control is %q", target, r.Header.Get("Cache-Control"))
-		}
+		assert.Truef(t, r.StatusCode == http.StatusOK && r.body == "" && len(r.Header["Set-Cookie"]) <= 0,
+			"HEAD %.40s: status %d, body %q, cookies %q", target, r.StatusCode, r.body, r.Header["Set-Cookie"])
+		assert.Falsef(t, strings.Contains(target, "/callback/") && !strings.Contains(r.Header.Get("Cache-Control"), "no-store"),
+			"HEAD %.40s: Cache-Control is %q", target, r.Header.Get("Cache-Control"))
 	}
 	if r := b.do(http.MethodHead, "/auth/signin/idp", nil, nil); len(r.Header["Set-Cookie"]) > 0 || r.StatusCode != b.get("/auth/signin/idp").StatusCode {
 		t.Errorf("HEAD where GET is refused: status %d, cookies %q", r.StatusCode, r.Header["Set-Cookie"])
@@ -73,9 +72,9 @@ func TestHeadExtendsNoSession(t *testing.T) {
 			r.Method = method
 			page.ServeHTTP(w, r)
 			extended := updates > 0 || strategy == auth.StrategyJWT && len(w.Header()["Set-Cookie"]) > 0
-			if w.Code != http.StatusOK || extended != (method == http.MethodGet) || method == http.MethodHead && len(w.Header()["Set-Cookie"]) > 0 {
-				t.Errorf("%s %s: status %d, %d updates, cookies %q", strategy, method, w.Code, updates, w.Header()["Set-Cookie"])
-			}
+			assert.Falsef(t, w.Code != http.StatusOK || extended != (method == http.MethodGet) || method == http.MethodHead &&
+				len(w.Header()["Set-Cookie"]) > 0,
+				"%s %s: status %d, %d updates, cookies %q", strategy, method, w.Code, updates, w.Header()["Set-Cookie"])
 		}
 	}
 }
@@ -104,8 +103,6 @@ func TestCaseOfHeaders(t *testing.T) {
 	b.do(http.MethodPost, "/auth/callback/credentials", strings.NewReader(fields), http.Header{"Content-Type": {"Application/X-WWW-Form-Urlencoded; Charset=UTF-8"}})
 	b.wantSession("ada@example.com")
 	out := b.do(http.MethodPost, "/auth/signout", nil, http.Header{"Origin": {strings.ToUpper(origin)}})
-	if strings.Contains(out.location(), "error") {
-		t.Errorf("an Origin in capitals: the browser is sent to %s", out.location())
-	}
+	assert.NotContains(t, out.location(), "error", "an Origin in capitals: the browser is sent to")
 	b.wantNoSession()
 }

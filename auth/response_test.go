@@ -8,21 +8,20 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestFailureKeepsDeletions: a check that was used is removed from the browser
 // although the sign-in failed. New cookies are not set.
 func TestFailureKeepsDeletions(t *testing.T) {
 	e, problems := compile(Config{Secret: []string{"s"}, Logger: slog.New(slog.DiscardHandler)}, unshared)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	require.Truef(t, len(problems) <= 0, "%v", problems)
 	r := e.newRequest(httptest.NewRequest(http.MethodGet, "/", nil), ActionCallback)
 	r.pending = []*http.Cookie{r.specs.CSRF.Set("new"), r.specs.State.Clear(r.specs.State.Name)}
 	result := e.failed(r, &Error{Type: ErrInvalidCheck})
-	if len(result.Cookies) != 1 || wire.FormatCookie(result.Cookies[0]) != "authjs.state=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax" {
-		t.Errorf("got %v", result.Cookies)
-	}
+	assert.Truef(t, len(result.Cookies) == 1 && wire.FormatCookie(result.Cookies[0]) == "authjs.state=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax",
+		"got %v", result.Cookies)
 }
 
 // TestLocationIsASCII: the target of an application's redirect can't add
@@ -33,13 +32,9 @@ func TestLocationIsASCII(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		redirectTo(location).Send(w)
-		if got := w.Header().Get("Location"); got != want {
-			t.Errorf("%q: sent %q, want %q", location, got, want)
-		}
+		assert.Equalf(t, want, w.Header().Get("Location"), "%q: sent", location)
 		response := redirectTo(location).Response(nil)
-		if got := response.Header.Get("Location"); got != want {
-			t.Errorf("%q: response %q, want %q", location, got, want)
-		}
+		assert.Equalf(t, want, response.Header.Get("Location"), "%q: response", location)
 		_ = response.Body.Close()
 	}
 }
@@ -47,9 +42,7 @@ func TestLocationIsASCII(t *testing.T) {
 // TestErrorKind: Kind names the page that an error leads to.
 func TestErrorKind(t *testing.T) {
 	e, problems := compile(Config{Secret: []string{"s"}, Logger: slog.New(slog.DiscardHandler), Pages: Pages{SignIn: "/login", Error: "/oops"}}, unshared)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	require.Truef(t, len(problems) <= 0, "%v", problems)
 	r := e.newRequest(httptest.NewRequest(http.MethodGet, "/", nil), ActionCallback)
 	for _, kind := range []ErrorType{
 		ErrAuth, ErrAccessDenied, ErrAccountNotLinked, ErrAdapter, ErrCallbackRoute, ErrCredentialsSignin, ErrEmailSignIn, ErrInvalidCheck, ErrMissingCSRF, ErrMissingSecret,
@@ -61,9 +54,8 @@ func TestErrorKind(t *testing.T) {
 			t.Errorf("%s: Kind is %q, and the browser is sent to %s", kind, err.Kind(), location)
 		}
 	}
-	if KindSignIn != (&Error{Type: ErrCredentialsSignin}).Kind() || KindError != (&Error{Type: ErrAccessDenied}).Kind() {
-		t.Error("a wrong password leads back to the form, a refusal does not")
-	}
+	assert.True(t, KindSignIn == (&Error{Type: ErrCredentialsSignin}).Kind() && KindError == (&Error{Type: ErrAccessDenied}).Kind(),
+		"a wrong password leads back to the form, a refusal does not")
 }
 
 // TestDeprecatedStyle: Bg takes the place of BrandColor, and Text is the colour
@@ -77,11 +69,8 @@ func TestDeprecatedStyle(t *testing.T) {
 	} {
 		c := Config{Providers: []Provider{&OAuth{ID: "idp", Style: style}}}
 		languages, err := newLanguages(&c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(newLooks(&c, "", languages)().For(httptest.NewRequest(http.MethodGet, "/", nil)).Style); !strings.Contains(got, css) {
-			t.Errorf("%+v: the style sheet lacks %s", style, css)
-		}
+		require.NoError(t, err)
+		got := string(newLooks(&c, "", languages)().For(httptest.NewRequest(http.MethodGet, "/", nil)).Style)
+		assert.Containsf(t, got, css, "%+v: the style sheet lacks %s", style, css)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestSameOrigin: a page of another site, or of a sibling domain, can't make a
@@ -21,9 +23,7 @@ func TestSameOrigin(t *testing.T) {
 	} {
 		config.Secret, config.Logger = []string{secret}, quiet
 		h, err := auth.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, c := range []struct {
 			header http.Header
 			ok     bool // with Config.URL or a trusted host
@@ -50,12 +50,10 @@ func TestSameOrigin(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, origin+"/save", nil)
 			r.Header = c.header
 			err := h.SameOrigin(r)
-			if want := c.always || c.ok && name != "foreign host"; (err == nil) != want {
-				t.Errorf("%s: %v: got %v, want allowed: %v", name, c.header, err, want)
-			}
-			if err != nil && !errors.Is(err, auth.ErrMissingCSRF) && !errors.Is(err, auth.ErrUntrustedHost) {
-				t.Errorf("%s: %v: got %v", name, c.header, err)
-			}
+			want := c.always || c.ok && name != "foreign host"
+			assert.Equalf(t, want, err == nil, "%s: %v: got %v, want allowed: %v", name, c.header, err, want)
+			assert.Truef(t, err == nil || errors.Is(err, auth.ErrMissingCSRF) || errors.Is(err, auth.ErrUntrustedHost),
+				"%s: %v: got %v", name, c.header, err)
 		}
 	}
 }
@@ -84,14 +82,10 @@ func TestRoutesTakeOwnPagesWithoutToken(t *testing.T) {
 		b := newBrowser(t, newHandler(t, auth.Config{Providers: []auth.Provider{password()}}))
 		c.header.Set("Content-Type", "application/x-www-form-urlencoded")
 		b.do(http.MethodPost, "/auth/callback/credentials", strings.NewReader("username=ada&password=lovelace"+c.token), c.header)
-		if got := b.session() != "null"; got != c.ok {
-			t.Errorf("%v, %q: signed in: %v, want %v", c.header, c.token, got, c.ok)
-		}
+		assert.Equalf(t, c.ok, b.session() != "null", "%v, %q: signed in", c.header, c.token)
 		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
 		b.do(http.MethodPost, "/auth/signout", strings.NewReader(c.token), c.header)
-		if got := b.session() == "null"; got != c.ok {
-			t.Errorf("%v, %q: signed out: %v, want %v", c.header, c.token, got, c.ok)
-		}
+		assert.Equalf(t, c.ok, b.session() == "null", "%v, %q: signed out", c.header, c.token)
 	}
 }
 
@@ -109,8 +103,7 @@ func TestTwoTabsAtTheFirstVisit(t *testing.T) {
 		r := b.do(http.MethodPost, "/auth/callback/credentials", strings.NewReader("csrfToken="+stale+"&username=ada&password=lovelace"), http.Header{
 			"Content-Type": {"application/x-www-form-urlencoded"}, "Sec-Fetch-Site": {site}, "Origin": {origin},
 		})
-		if signedIn := b.session() != "null"; signedIn != accepted {
-			t.Errorf("%s: signed in: %v, sent to %s", site, signedIn, r.location())
-		}
+		signedIn := b.session() != "null"
+		assert.Equalf(t, accepted, signedIn, "%s: signed in: %v, sent to %s", site, signedIn, r.location())
 	}
 }

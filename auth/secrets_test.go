@@ -12,6 +12,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestGuessableSecretsAreRefused: a short secret, in any field, stops New and
@@ -44,21 +46,16 @@ func TestGuessableSecretsAreRefused(t *testing.T) {
 	} {
 		c.config.Logger = slog.New(slog.DiscardHandler)
 		_, err := auth.New(c.config)
-		if (err == nil) != c.ok || err != nil && !errors.Is(err, auth.ErrMissingSecret) {
-			t.Errorf("%s: New: got %v, want it accepted: %v", name, err, c.ok)
-		}
-		if err != nil && strings.Contains(err.Error(), short) {
-			t.Errorf("%s: the error holds the secret", name)
-		}
+		assert.Falsef(t, (err == nil) != c.ok || err != nil && !errors.Is(err, auth.ErrMissingSecret),
+			"%s: New: got %v, want it accepted: %v", name, err, c.ok)
+		assert.Falsef(t, err != nil && strings.Contains(err.Error(), short), "%s: the error holds the secret", name)
 	}
 	for _, host := range []string{"app.example.com", "localhost:3000", "[::1]:3000"} {
 		r := httptest.NewRequest(http.MethodGet, "/auth/csrf", nil)
 		r.Host, r.RemoteAddr = host, "127.0.0.1:4000"
 		res := auth.Auth(r, auth.Config{Secret: []string{short}, TrustHost: new(true), Logger: slog.New(slog.DiscardHandler)})
 		res.Body.Close()
-		if res.StatusCode != http.StatusInternalServerError {
-			t.Errorf("%s: Auth: got status %d, want 500", host, res.StatusCode)
-		}
+		assert.Equalf(t, http.StatusInternalServerError, res.StatusCode, "%s: Auth: got status", host)
 	}
 }
 
@@ -67,9 +64,7 @@ func TestGuessableSecretsAreRefused(t *testing.T) {
 func TestHostHeaderAloneIsNotLoopback(t *testing.T) {
 	t.Parallel()
 	h, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range []struct {
 		peer   string
 		header http.Header
@@ -131,9 +126,7 @@ func TestHostHeaderAloneIsNotLoopback(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != c.status {
-			t.Errorf("from %q with %v: got status %d, want %d", c.peer, c.header, w.Code, c.status)
-		}
+		assert.Equalf(t, c.status, w.Code, "from %q with %v: got status", c.peer, c.header)
 	}
 }
 
@@ -148,24 +141,20 @@ func TestMissingSecretHasItsName(t *testing.T) {
 	c := auth.Config{URL: origin, Providers: []auth.Provider{password()}, Logger: book.logger()}
 	res := auth.Auth(r, c)
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusInternalServerError || !strings.Contains(book.String(), name) {
-		t.Errorf("Auth: status %d, log: %s", res.StatusCode, book)
-	}
+	assert.Truef(t, res.StatusCode == http.StatusInternalServerError && strings.Contains(book.String(), name),
+		"Auth: status %d, log: %s", res.StatusCode, book)
 	if body, err := io.ReadAll(res.Body); err != nil || strings.Contains(string(body), "MissingSecret") {
 		t.Errorf("the client is told: %s, %v", body, err)
 	}
 	_, raw := auth.Raw(r, c)
 	_, token := jwt.Encode(jwt.EncodeParams{})
 	for function, err := range map[string]error{"New": made, "Raw": raw, "jwt.Encode": token} {
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got %v", function, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), name), "%s: got %v", function, err)
 	}
 	for function, err := range map[string]error{"New": made, "Raw": raw} {
 		var typed *auth.Error
-		if !errors.As(err, &typed) || typed.Type != name || !errors.Is(err, auth.ErrMissingSecret) {
-			t.Errorf("%s: got %v", function, err)
-		}
+		assert.Truef(t, errors.As(err, &typed) && typed.Type == name && errors.Is(err, auth.ErrMissingSecret),
+			"%s: got %v", function, err)
 	}
 	r.Header.Set("X-Auth-Return-Redirect", "1")
 	if result, err := auth.Raw(r, c); err != nil || result.Status != http.StatusInternalServerError {
@@ -201,8 +190,7 @@ func TestGuessableClientSecretSignsNothing(t *testing.T) {
 		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{
 			&auth.OAuth{ID: "p", Type: auth.TypeOIDC, Issuer: c.issuer, ClientID: "c", ClientSecret: c.secret, Client: c.client},
 		}})
-		if refused := errors.Is(err, auth.ErrInvalidProvider); refused != c.refused || !refused && err != nil {
-			t.Errorf("%s: got %v, want refused: %v", what, err, c.refused)
-		}
+		refused := errors.Is(err, auth.ErrInvalidProvider)
+		assert.Falsef(t, refused != c.refused || !refused && err != nil, "%s: got %v, want refused: %v", what, err, c.refused)
 	}
 }

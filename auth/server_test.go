@@ -17,6 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // request is a request of the browser to a page of the application.
@@ -45,36 +47,26 @@ func TestServerSignInAndOut(t *testing.T) {
 
 	_, err := h.SignIn(b.request("/login"), "credentials", auth.SignInOptions{Form: url.Values{"username": {"ada"}}})
 	var failure *auth.Error
-	if !errors.As(err, &failure) || failure.Type != auth.ErrCredentialsSignin {
-		t.Fatalf("wrong password: got %v", err)
-	}
+	require.Truef(t, errors.As(err, &failure) && failure.Type == auth.ErrCredentialsSignin, "wrong password: got %v", err)
 	if result, err := h.SignIn(b.request("/login"), "", auth.SignInOptions{RedirectTo: "/x"}); err != nil || result.Location != origin+"/auth/signin?callbackUrl=%2Fx" {
 		t.Fatalf("no provider: got %+v, %v", result, err)
 	}
 	for to, want := range map[string]string{"/inbox": origin + "/inbox", "https://evil.example/": origin, "": origin + "/"} {
 		result, err := h.SignIn(b.request("/login"), "credentials", auth.SignInOptions{Form: good, RedirectTo: to})
-		if err != nil || result.Location != want {
-			t.Fatalf("to %q: got %+v, %v, want %s", to, result, err, want)
-		}
+		require.Truef(t, err == nil && result.Location == want, "to %q: got %+v, %v, want %s", to, result, err, want)
 		b.take(result)
 	}
 	session, err := h.Session(b.request("/"))
-	if err != nil || session == nil || session.User.ID != "ada-1" || session.User.Name != "Ada Lovelace" {
-		t.Fatalf("got %+v, %v", session, err)
-	}
-	if strings.Contains(b.session(), "ada-1") {
-		t.Error("the client is shown the ID")
-	}
+	require.Truef(t, err == nil && session != nil && session.User.ID == "ada-1" && session.User.Name == "Ada Lovelace",
+		"got %+v, %v", session, err)
+	assert.NotContains(t, b.session(), "ada-1", "the client is shown the ID")
 	r := b.request("/")
 	r.Header.Set("Referer", origin+"/page")
 	result, err := h.SignOut(r, "")
-	if err != nil || result.Location != origin+"/page" {
-		t.Fatalf("got %+v, %v", result, err)
-	}
+	require.Truef(t, err == nil && result.Location == origin+"/page", "got %+v, %v", result, err)
 	b.cookies = map[string]*http.Cookie{}
-	if session, err := h.Session(b.request("/")); session != nil || err != nil {
-		t.Errorf("signed out: got %+v, %v", session, err)
-	}
+	session, err = h.Session(b.request("/"))
+	assert.Truef(t, session == nil && err == nil, "signed out: got %+v, %v", session, err)
 }
 
 // TestRefusalHasACode: an error about credentials that were refused has a code,
@@ -102,15 +94,13 @@ func TestRefusalHasACode(t *testing.T) {
 		_, err := h.SignIn(b.request("/login"), "credentials", auth.SignInOptions{})
 		for from, err := range map[string]error{"SignIn": err, "SignInFailed": event.Err} {
 			var failure *auth.Error
-			if !errors.As(err, &failure) || failure.Type != auth.ErrCredentialsSignin || failure.Code != c.code || !strings.Contains(failure.Error(), c.text) {
-				t.Errorf("%s: %s: got %v with the code %q, want %q", name, from, err, failure.Code, c.code)
-			}
+			assert.Truef(t, errors.As(err, &failure) && failure.Type == auth.ErrCredentialsSignin && failure.Code == c.code &&
+				strings.Contains(failure.Error(), c.text),
+				"%s: %s: got %v with the code %q, want %q", name, from, err, failure.Code, c.code)
 		}
 		b.post("/auth/callback/credentials").wantLocation(t, origin+"/auth/signin?error=CredentialsSignin&code="+c.code)
 	}
-	if shared.Code != "" {
-		t.Error("the error of the application was changed")
-	}
+	assert.Empty(t, shared.Code, "the error of the application was changed")
 }
 
 // TestServerSession: server code gets the result of Callbacks.Session, and the
@@ -140,9 +130,7 @@ func TestServerSession(t *testing.T) {
 	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
 	w := httptest.NewRecorder()
 	session, err := h.UpdateSession(w, b.request("/"), map[string]string{"role": "admin"})
-	if err != nil || session.Extra["role"] != "admin" {
-		t.Fatalf("got %+v, %v", session, err)
-	}
+	require.Truef(t, err == nil && session.Extra["role"] == "admin", "got %+v, %v", session, err)
 	for _, c := range w.Result().Cookies() {
 		b.cookies[c.Name] = c
 	}
@@ -186,9 +174,7 @@ func TestDatabaseSession(t *testing.T) {
 	}{{0, 0}, {59 * time.Minute, 0}, {time.Minute, 1}, {time.Minute, 1}, {59 * time.Minute, 2}, {9*time.Hour + 59*time.Minute, 3}} {
 		c.advance(step.wait)
 		b.wantSession("ada@example.com")
-		if writes != step.writes {
-			t.Errorf("step %d: %d writes, want %d", i, writes, step.writes)
-		}
+		assert.Equalf(t, step.writes, writes, "step %d: %d writes, want %d", i, writes, step.writes)
 	}
 	c.advance(10*time.Hour - time.Minute)
 	b.wantSession("ada@example.com") // extended a minute ago
@@ -198,9 +184,8 @@ func TestDatabaseSession(t *testing.T) {
 	}
 	c.advance(11 * time.Hour)
 	b.wantNoSession()
-	if len(s.sessions) != 0 || b.cookies[cookie.Name] != nil {
-		t.Errorf("left: %v, %v", s.sessions, b.cookies[cookie.Name])
-	}
+	assert.Truef(t, len(s.sessions) == 0 && b.cookies[cookie.Name] == nil,
+		"left: %v, %v", s.sessions, b.cookies[cookie.Name])
 
 	s.sessions["s"] = adapter.Session{SessionToken: "s", UserID: "u", Expires: c.Now().Add(time.Hour)}
 	b.cookies[cookie.Name] = cookie
@@ -213,9 +198,7 @@ func TestDatabaseSession(t *testing.T) {
 		return nil
 	}
 	b.wantNoSession()
-	if len(s.sessions) != 0 {
-		t.Error("a deleted session came back")
-	}
+	assert.Empty(t, s.sessions, "a deleted session came back")
 }
 
 // TestSessionCallbackGetsTheOwner: with database sessions the session of the
@@ -234,14 +217,12 @@ func TestSessionCallbackGetsTheOwner(t *testing.T) {
 	}}})
 	for _, hide = range []bool{false, true} {
 		session, err := h.Session(pageRequest(http.MethodGet, origin+"/", "token"))
-		if err != nil || session == nil || (session.UserID == "u") == hide {
-			t.Errorf("hidden: %v: server code gets %+v, %v", hide, session, err)
-		}
+		assert.Truef(t, err == nil && session != nil && (session.UserID == "u") != hide,
+			"hidden: %v: server code gets %+v, %v", hide, session, err)
 		b := newBrowser(t, h)
 		b.cookies[sessionCookie] = &http.Cookie{Name: sessionCookie, Value: "token"}
-		if body := b.session(); strings.Contains(body, `"u"`) || strings.Contains(body, "userId") {
-			t.Errorf("the client sees %s", body)
-		}
+		body := b.session()
+		assert.Truef(t, !strings.Contains(body, `"u"`) && !strings.Contains(body, "userId"), "the client sees %s", body)
 	}
 }
 
@@ -302,26 +283,19 @@ func TestConcurrentReadsExtendOnce(t *testing.T) {
 				go func() { done <- read() }()
 				<-begun
 				for range 16 { // these would hang if they waited
-					if res := read(); !strings.Contains(res.body, "ada@example.com") {
-						t.Errorf("beside the one that extends: %s", res.body)
-					}
+					assert.Contains(t, read().body, "ada@example.com", "beside the one that extends")
 				}
 				release <- err
-				if res := <-done; res.StatusCode != status {
-					t.Errorf("the one that extends: status %d, want %d", res.StatusCode, status)
-				}
-				if len(begun) != 0 {
-					t.Errorf("%d more requests extend the session", len(begun))
-				}
+				res := <-done
+				assert.Equal(t, status, res.StatusCode, "the one that extends: status")
+				assert.Emptyf(t, begun, "%d more requests extend the session", len(begun))
 			}
 			extending(errors.New("down"), http.StatusServiceUnavailable)
 			extending(nil, http.StatusOK)
 			for range 4 { // they have read the session before it was extended
 				read()
 			}
-			if len(begun) != 0 {
-				t.Errorf("%d late requests extend the session again", len(begun))
-			}
+			assert.Emptyf(t, begun, "%d late requests extend the session again", len(begun))
 			c.advance(time.Hour)
 			extending(nil, http.StatusOK)
 
@@ -331,9 +305,7 @@ func TestConcurrentReadsExtendOnce(t *testing.T) {
 			for range 3 {
 				read()
 			}
-			if len(begun) != 3 {
-				t.Errorf("%d of 3 accesses extend the session with an UpdateAge of zero", len(begun))
-			}
+			assert.Lenf(t, begun, 3, "%d of 3 accesses extend the session with an UpdateAge of zero", len(begun))
 		})
 	}
 }
@@ -361,9 +333,8 @@ func TestTokenSession(t *testing.T) {
 				chunks++
 			}
 		}
-		if want := (size*4/3+500)/jwt.ChunkSize + 1; chunks != want {
-			t.Errorf("size %d: %d cookies, want %d", size, chunks, want)
-		}
+		want := (size*4/3+500)/jwt.ChunkSize + 1
+		assert.Equalf(t, want, chunks, "size %d: %d cookies, want %d", size, chunks, want)
 	}
 	c.advance(30*24*time.Hour + 16*time.Second)
 	b.wantNoSession()
@@ -378,17 +349,13 @@ func TestRaw(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		return auth.Raw(r, config)
 	}
-	if _, err := post(http.Header{}); !errors.Is(err, auth.ErrCredentialsSignin) {
-		t.Errorf("got %v", err)
-	}
+	_, err := post(http.Header{})
+	assert.ErrorIs(t, err, auth.ErrCredentialsSignin)
 	result, err := post(http.Header{"X-Auth-Return-Redirect": {"1"}})
-	if err != nil || string(result.Body) != `{"url":"`+origin+`/auth/signin?error=CredentialsSignin&code=credentials"}` {
-		t.Errorf("got %+v, %v", result, err)
-	}
+	assert.Truef(t, err == nil && string(result.Body) == `{"url":"`+origin+`/auth/signin?error=CredentialsSignin&code=credentials"}`,
+		"got %+v, %v", result, err)
 	result, err = auth.Raw(httptest.NewRequest(http.MethodGet, origin+"/auth/csrf", nil), config)
-	if err != nil || result.Status != http.StatusNotFound {
-		t.Errorf("got %+v, %v", result, err)
-	}
+	assert.Truef(t, err == nil && result.Status == http.StatusNotFound, "got %+v, %v", result, err)
 }
 
 // TestApplicationMayFail: a panic or an error in the application's code makes
@@ -430,9 +397,7 @@ func TestApplicationMayFail(t *testing.T) {
 				want = "/"
 			}
 			b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", "lovelace", "callbackUrl", "/").wantLocation(t, origin+want)
-			if !strings.Contains(book.String(), "boom") {
-				t.Errorf("log: %s", book.String())
-			}
+			assert.Contains(t, book.String(), "boom", "log")
 		})
 	}
 }
@@ -449,17 +414,13 @@ func TestMarkupNeverReachesPages(t *testing.T) {
 	query.Set("callbackUrl", "/"+markup)
 	for _, page := range []string{"signin", "signout", "error", "verify-request"} {
 		res := b.get("/auth/" + page + "?" + query.Encode())
-		if res.StatusCode != http.StatusOK || strings.Contains(res.body, "<script") || strings.Contains(res.body, `"'>`) {
-			t.Errorf("%s: status %d\n%s", page, res.StatusCode, res.body)
-		}
-		if res.Header.Get("Content-Security-Policy") == "" {
-			t.Errorf("%s: no policy", page)
-		}
+		assert.Truef(t, res.StatusCode == http.StatusOK && !strings.Contains(res.body, "<script") && !strings.Contains(res.body, `"'>`),
+			"%s: status %d\n%s", page, res.StatusCode, res.body)
+		assert.NotEmptyf(t, res.Header.Get("Content-Security-Policy"), "%s: no policy", page)
 	}
 	for _, page := range []string{"signin", "error"} {
-		if location := b.get("/auth/callback/" + page + "?" + query.Encode()).location(); strings.ContainsAny(location, "\"'<> ") {
-			t.Errorf("location %q", location)
-		}
+		location := b.get("/auth/callback/" + page + "?" + query.Encode()).location()
+		assert.Falsef(t, strings.ContainsAny(location, "\"'<> "), "location %q", location)
 	}
 }
 
@@ -487,17 +448,13 @@ func TestSignInLeaksNoQueryOfThePage(t *testing.T) {
 	s := newSite(t, nil)
 	r := httptest.NewRequest(http.MethodGet, origin+"/login?scope=all&invite=SECRET&prompt=none", nil)
 	result, err := s.SignIn(r, "idp", auth.SignInOptions{AuthorizationParams: url.Values{"login_hint": {"ada@example.com"}, "client_id": {"evil"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u, err := url.Parse(result.Location)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q := u.Query()
-	if strings.Contains(result.Location, "SECRET") || q.Get("scope") == "all" || q.Has("prompt") || q.Get("client_id") != idpClient || q.Get("login_hint") != "ada@example.com" {
-		t.Errorf("the browser is sent to %s", result.Location)
-	}
+	assert.Truef(t, !strings.Contains(result.Location, "SECRET") && q.Get("scope") != "all" && !q.Has("prompt") &&
+		q.Get("client_id") == idpClient && q.Get("login_hint") == "ada@example.com",
+		"the browser is sent to %s", result.Location)
 }
 
 // TestOtherSitesChangeNothing: only a POST of a page of this site signs in with
@@ -557,9 +514,7 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 			case !c.ok && !c.page && (result != nil || !errors.Is(err, auth.ErrMissingCSRF)):
 				t.Errorf("%s, %s: got %+v, %v, want it refused", c.name, provider, result, err)
 			}
-			if !c.ok && len(box.mails) != sent {
-				t.Errorf("%s: a mail was sent", c.name)
-			}
+			assert.Truef(t, c.ok || len(box.mails) == sent, "%s: a mail was sent", c.name)
 		}
 	}
 }
@@ -576,11 +531,9 @@ func TestRefreshedCookiesAreNotCached(t *testing.T) {
 			now.advance(25 * 60 * 60 * 1e9)
 		}
 		w := httptest.NewRecorder()
-		if _, err := h.Refresh(w, b.request("/")); err != nil {
-			t.Fatal(err)
-		}
-		if got := w.Header().Get("Cache-Control") == "private" && w.Header().Get("Vary") == "Cookie"; got != due {
-			t.Errorf("due: %v: the header is %v", due, w.Header())
-		}
+		_, err := h.Refresh(w, b.request("/"))
+		require.NoError(t, err)
+		assert.Equalf(t, due, w.Header().Get("Cache-Control") == "private" && w.Header().Get("Vary") == "Cookie",
+			"due: %v: the header is %v", due, w.Header())
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzCookieHeader: in any number of headers, names and copies of cookies, the
@@ -21,9 +22,7 @@ func FuzzCookieHeader(f *testing.F) {
 	tokens := map[string]string{}
 	for _, who := range []string{"ada", "eve"} {
 		token, err := jwt.Encode(jwt.EncodeParams{Token: Claims{"sub": who}, Secrets: e.config.Secret, Salt: name})
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		tokens[who] = token
 	}
 	for _, s := range []string{
@@ -48,23 +47,17 @@ func FuzzCookieHeader(f *testing.F) {
 			}
 		}
 		read := e.session(t.Context(), e.newRequest(hr, ActionSession), access{})
-		if read.err != nil {
-			t.Fatalf("%q: %v", pattern, read.err)
-		}
+		require.NoErrorf(t, read.err, "%q", pattern)
 		if read.session == nil {
 			return
 		}
 		who := map[string]string{"ada": "A", "eve": "E"}[read.user.ID]
-		if !strings.Contains(pattern, who) {
-			t.Fatalf("%q signs %s in", pattern, read.user.ID)
-		}
-		if sent[tokens["ada"]] && sent[tokens["eve"]] {
-			t.Fatalf("%q signs %s in, although there are sessions of two people", pattern, read.user.ID)
-		}
+		require.Containsf(t, pattern, who, "%q signs %s in", pattern, read.user.ID)
+		require.Falsef(t, sent[tokens["ada"]] && sent[tokens["eve"]],
+			"%q signs %s in, although there are sessions of two people", pattern, read.user.ID)
 		for _, c := range read.cookies {
-			if !strings.HasPrefix(c.Name, name) || strings.ContainsAny(wire.FormatCookie(c), "\r\n") {
-				t.Fatalf("%q sets %s", pattern, wire.FormatCookie(c))
-			}
+			require.Truef(t, strings.HasPrefix(c.Name, name) && !strings.ContainsAny(wire.FormatCookie(c), "\r\n"),
+				"%q sets %s", pattern, wire.FormatCookie(c))
 		}
 	})
 }

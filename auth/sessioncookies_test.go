@@ -13,6 +13,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // scoped is a browser that tells cookies of one name apart by their domains.
@@ -83,14 +85,10 @@ func TestDomainOfTheSessionCookieChanges(t *testing.T) {
 				b := newScoped(t)
 				signIn := url.Values{"username": {"ada"}}
 				b.do(before, http.MethodPost, "/auth/callback/credentials", signIn)
-				if got := b.session(after); !strings.Contains(got, "ada@example.com") {
-					t.Fatalf("after the change the session is %s", got)
-				}
+				require.Contains(t, b.session(after), "ada@example.com", "after the change the session")
 				clock.advance(25 * time.Hour)
 				for range 2 {
-					if got := b.session(after); !strings.Contains(got, "ada@example.com") {
-						t.Fatalf("a renewed session is %s", got)
-					}
+					require.Contains(t, b.session(after), "ada@example.com", "a renewed session")
 				}
 				old := b.sessions()
 				b.do(after, http.MethodPost, "/auth/callback/credentials", signIn)
@@ -100,13 +98,11 @@ func TestDomainOfTheSessionCookieChanges(t *testing.T) {
 				b.jar.SetCookies(siteURL, []*http.Cookie{{Name: sessionCookie, Value: old[0], Domain: domains[0], Path: "/", Secure: true}})
 				old = b.sessions()
 				b.do(after, http.MethodPost, "/auth/signout", url.Values{})
-				if got := b.sessions(); strategy == auth.StrategyJWT && len(got) != 0 {
-					t.Errorf("a sign-out leaves the cookies %v", got)
-				}
+				got := b.sessions()
+				assert.Falsef(t, strategy == auth.StrategyJWT && len(got) != 0, "a sign-out leaves the cookies %v", got)
 				for _, value := range old {
-					if session, err := after.SessionByToken(t.Context(), value); session != nil {
-						t.Errorf("after the sign-out there is a session: %+v, %v", session, err)
-					}
+					session, err := after.SessionByToken(t.Context(), value)
+					assert.Nilf(t, session, "after the sign-out there is a session: %+v, %v", session, err)
 				}
 			})
 		}
@@ -164,15 +160,13 @@ func TestSeveralSessionCookies(t *testing.T) {
 			calls = 0
 			session, err := h.Session(r)
 			who, which, _ := strings.Cut(want, " ")
-			if err != nil || want == "" != (session == nil) || session != nil && session.User.ID != who {
-				t.Errorf("%s%s: got %+v, %v, want %q", sent, kind, session, err, want)
-			}
+			assert.Falsef(t, err != nil || want == "" != (session == nil) || session != nil && session.User.ID != who,
+				"%s%s: got %+v, %v, want %q", sent, kind, session, err, want)
 			if kind != "" && which != "" && session != nil && session.User.Email != which {
 				t.Errorf("%s%s: the session of %s counts", sent, kind, session.User.Email)
 			}
-			if len(strings.Fields(sent)) == 1 && kind == "" && calls != 1 {
-				t.Errorf("%s: %d store calls for one cookie", sent, calls)
-			}
+			assert.Falsef(t, len(strings.Fields(sent)) == 1 && kind == "" && calls != 1,
+				"%s: %d store calls for one cookie", sent, calls)
 		}
 	}
 }
@@ -198,23 +192,18 @@ func TestSessionsOfTwoPeopleEnd(t *testing.T) {
 	ask(http.MethodHead, good+"; "+planted)
 	ask(http.MethodGet, good)
 	ask(http.MethodGet, good+"; "+sessionCookie+"=garbage")
-	if len(s.sessions) != 2 {
-		t.Fatalf("sessions were ended: %v", s.sessions)
-	}
+	require.Len(t, s.sessions, 2, "sessions were ended")
 	response := ask(http.MethodGet, good+"; "+planted)
 	body := response.Body.String()
-	if !strings.Contains(body, "sessions of two people") || len(s.sessions) != 0 {
-		t.Errorf("%v go on, and the page is\n%s", s.sessions, body)
-	}
+	assert.Truef(t, strings.Contains(body, "sessions of two people") && len(s.sessions) == 0,
+		"%v go on, and the page is\n%s", s.sessions, body)
 	scopes := map[string]bool{}
 	for _, c := range response.Result().Cookies() {
 		if c.Name == sessionCookie && c.MaxAge < 0 {
 			scopes[c.Domain] = true
 		}
 	}
-	if !scopes[""] || !scopes["example.com"] {
-		t.Errorf("the cookies are deleted under %v", scopes)
-	}
+	assert.Truef(t, scopes[""] && scopes["example.com"], "the cookies are deleted under %v", scopes)
 }
 
 // TestCookieOfAnotherProgramStays: a sign-out deletes nothing under a domain if
@@ -231,14 +220,10 @@ func TestCookieOfAnotherProgramStays(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		for _, c := range w.Result().Cookies() {
-			if c.Domain != "" {
-				t.Errorf("%s: deletes %v", cookies, c)
-			}
+			assert.Emptyf(t, c.Domain, "%s: deletes %v", cookies, c)
 		}
 	}
-	if len(s.sessions) != 0 {
-		t.Errorf("the session goes on: %v", s.sessions)
-	}
+	assert.Empty(t, s.sessions, "the session goes on")
 }
 
 // TestTwoDifferentSessionCookiesAreNobody: a sibling subdomain sets a session
@@ -260,9 +245,8 @@ func TestTwoDifferentSessionCookiesAreNobody(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, origin, nil)
 		r.Header.Set("Cookie", cookies)
 		session, err := h.Session(r)
-		if err != nil || want == "" != (session == nil) || session != nil && session.User.ID != want {
-			t.Errorf("%.60s: got %+v, %v, want %q", cookies, session, err, want)
-		}
+		assert.Falsef(t, err != nil || want == "" != (session == nil) || session != nil && session.User.ID != want,
+			"%.60s: got %+v, %v, want %q", cookies, session, err, want)
 	}
 }
 
@@ -274,9 +258,8 @@ func TestHugeSessionKeyIsNotLookedUp(t *testing.T) {
 	h := newHandler(t, auth.Config{Adapter: s})
 	r := httptest.NewRequest(http.MethodGet, origin, nil)
 	r.Header.Set("Cookie", "__Secure-authjs.session-token.0="+strings.Repeat("x", 3900)+"; __Secure-authjs.session-token.1="+strings.Repeat("x", 3900))
-	if session, err := h.Session(r); session != nil || err != nil || calls != 0 {
-		t.Errorf("got %+v, %v after %d calls", session, err, calls)
-	}
+	session, err := h.Session(r)
+	assert.Truef(t, session == nil && err == nil && calls == 0, "got %+v, %v after %d calls", session, err, calls)
 }
 
 // TestPlantedTokenBesideChunks: a sibling subdomain plants a whole session
@@ -309,12 +292,10 @@ func TestPlantedTokenBesideChunks(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, origin, nil)
 		r.Header.Set("Cookie", strings.Join(c.cookies, "; "))
 		session, err := h.Session(r)
-		if err != nil || c.want == "" != (session == nil) || session != nil && session.User.ID != c.want {
-			t.Errorf("%s: got %+v, %v, want %q", what, session, err, c.want)
-		}
+		assert.Falsef(t, err != nil || c.want == "" != (session == nil) || session != nil && session.User.ID != c.want,
+			"%s: got %+v, %v, want %q", what, session, err, c.want)
 		claims, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Header: r.Header, Secrets: []string{secret}, URL: origin})
-		if err != nil || claims.String("sub") != c.want {
-			t.Errorf("%s: GetToken gives %q, %v, want %q", what, claims.String("sub"), err, c.want)
-		}
+		assert.Truef(t, err == nil && claims.String("sub") == c.want,
+			"%s: GetToken gives %q, %v, want %q", what, claims.String("sub"), err, c.want)
 	}
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // listing is a store that can list sessions.
@@ -58,47 +60,34 @@ func TestRevokedSessionsOfOthersStay(t *testing.T) {
 	}
 	phone, laptop, tablet, eve := signedIn("ada@example.com"), signedIn("ada@example.com"), signedIn("ada@example.com"), signedIn("eve@example.com")
 	list, err := h.Sessions(laptop.request("/"))
-	if err != nil || len(list) != 3 {
-		t.Fatalf("got %+v, %v, want three sessions", list, err)
-	}
+	require.Truef(t, err == nil && len(list) == 3, "got %+v, %v, want three sessions", list, err)
 	slices.SortFunc(list, func(a, b auth.SessionInfo) int { return a.Began.Compare(b.Began) })
 	for i, b := range []*browser{phone, laptop, tablet} {
-		if list[i].Current != (b == laptop) || list[i].Began.IsZero() || strings.Contains(b.token(), list[i].ID) || list[i].ID == b.token() {
-			t.Errorf("session %d is %+v", i, list[i])
-		}
+		assert.Truef(t, list[i].Current == (b == laptop) && !list[i].Began.IsZero() && !strings.Contains(b.token(), list[i].ID) && list[i].ID != b.token(),
+			"session %d is %+v", i, list[i])
 	}
 	theirs, err := h.Sessions(eve.request("/"))
-	if err != nil || len(theirs) != 1 {
-		t.Fatalf("got %+v, %v", theirs, err)
-	}
-	if ended, err := h.RevokeSession(laptop.request("/"), theirs[0].ID); ended || err != nil {
-		t.Errorf("a session of somebody else is ended: %v, %v", ended, err)
-	}
-	if ended, err := h.RevokeSession(laptop.request("/"), list[0].ID); !ended || err != nil {
-		t.Errorf("a session of one's own: %v, %v", ended, err)
-	}
+	require.Truef(t, err == nil && len(theirs) == 1, "got %+v, %v", theirs, err)
+	ended, err := h.RevokeSession(laptop.request("/"), theirs[0].ID)
+	assert.Truef(t, !ended && err == nil, "a session of somebody else is ended: %v, %v", ended, err)
+	ended, err = h.RevokeSession(laptop.request("/"), list[0].ID)
+	assert.Truef(t, ended && err == nil, "a session of one's own: %v, %v", ended, err)
 	phone.wantNoSession()
-	if ended, err := h.RevokeSession(laptop.request("/"), list[0].ID); ended || err != nil {
-		t.Errorf("a session that is over: %v, %v", ended, err)
-	}
+	ended, err = h.RevokeSession(laptop.request("/"), list[0].ID)
+	assert.Truef(t, !ended && err == nil, "a session that is over: %v, %v", ended, err)
 	session, err := h.Session(laptop.request("/"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// Eve's browser keeps no session of Ada.
-	if n, err := h.RevokeSessions(t.Context(), session.User.ID, laptop.request("/")); n != 1 || err != nil {
-		t.Errorf("got %d, %v, want one session ended", n, err)
-	}
+	n, err := h.RevokeSessions(t.Context(), session.User.ID, laptop.request("/"))
+	assert.Truef(t, n == 1 && err == nil, "got %d, %v, want one session ended", n, err)
 	laptop.wantSession("ada@example.com")
 	tablet.wantNoSession()
 	eve.wantSession("eve@example.com")
-	if n, err := h.RevokeSessions(t.Context(), session.User.ID, nil); n != 1 || err != nil {
-		t.Errorf("got %d, %v, want one session ended", n, err)
-	}
+	n, err = h.RevokeSessions(t.Context(), session.User.ID, nil)
+	assert.Truef(t, n == 1 && err == nil, "got %d, %v, want one session ended", n, err)
 	laptop.wantNoSession()
-	if _, err := h.Sessions(laptop.request("/")); !errors.Is(err, auth.ErrNoSession) {
-		t.Errorf("nobody is signed in: %v", err)
-	}
+	_, err = h.Sessions(laptop.request("/"))
+	assert.ErrorIs(t, err, auth.ErrNoSession, "nobody is signed in")
 }
 
 // TestSessionsThatCannotBeListed are an error and not an empty list.
@@ -117,9 +106,7 @@ func TestSessionsThatCannotBeListed(t *testing.T) {
 		_, one := h.RevokeSession(b.request("/"), "x")
 		_, all := h.RevokeSessions(t.Context(), "1", nil)
 		for _, err := range []error{err, one, all} {
-			if !errors.Is(err, adapter.ErrUnsupported) {
-				t.Errorf("%s: got %v", name, err)
-			}
+			assert.ErrorIs(t, err, adapter.ErrUnsupported, name)
 		}
 	}
 }
@@ -144,19 +131,13 @@ func TestSweep(t *testing.T) {
 		s := &sweeping{store: newStore()}
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour+time.Minute)
 		defer cancel()
-		if err := auth.Sweep(ctx, s, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-		if n := s.sweeps.Load(); n != 25 {
-			t.Errorf("there were %d sweeps in a day, want 25", n)
-		}
+		assert.ErrorIs(t, auth.Sweep(ctx, s, time.Hour), context.DeadlineExceeded)
+		n := s.sweeps.Load()
+		assert.Truef(t, n == 25, "there were %d sweeps in a day, want 25", n)
 	})
-	if err := auth.Sweep(t.Context(), newStore(), time.Hour); !errors.Is(err, adapter.ErrUnsupported) {
-		t.Errorf("an adapter that can't sweep: %v", err)
-	}
-	if err := auth.Sweep(t.Context(), &sweeping{store: newStore()}, 0); err == nil {
-		t.Error("an interval of zero is accepted")
-	}
+	assert.ErrorIs(t, auth.Sweep(t.Context(), newStore(), time.Hour), adapter.ErrUnsupported,
+		"an adapter that can't sweep")
+	assert.Error(t, auth.Sweep(t.Context(), &sweeping{store: newStore()}, 0), "an interval of zero is accepted")
 }
 
 // TestGuessingIsLimited: a request that Config.Limit refuses gets status 429
@@ -179,9 +160,9 @@ func TestGuessingIsLimited(t *testing.T) {
 	h := newHandler(t, auth.Config{
 		Adapter: store, Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, Providers: []auth.Provider{p, box.provider()}, Logger: slog.New(slog.DiscardHandler),
 		Limit: func(_ context.Context, a auth.Attempt) error {
-			if a.Request == nil || a.Type == auth.TypeEmail && a.Identifier == "" || a.Type == auth.TypeCredentials && a.Form.Get("username") == "" {
-				t.Errorf("the attempt is %+v", a)
-			}
+			assert.Falsef(t, a.Request == nil || a.Type == auth.TypeEmail &&
+				a.Identifier == "" || a.Type == auth.TypeCredentials && a.Form.Get("username") == "",
+				"the attempt is %+v", a)
 			switch {
 			case !limited:
 				return nil
@@ -199,41 +180,31 @@ func TestGuessingIsLimited(t *testing.T) {
 	answers := map[string]bool{}
 	for _, who := range []string{"ada", "nobody"} {
 		r := b.post("/auth/callback/credentials", "username", who, "password", "lovelace")
-		if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "91" {
-			t.Errorf("%s: status %d, Retry-After %q", who, r.StatusCode, r.Header.Get("Retry-After"))
-		}
+		assert.Truef(t, r.StatusCode == http.StatusTooManyRequests && r.Header.Get("Retry-After") == "91",
+			"%s: status %d, Retry-After %q", who, r.StatusCode, r.Header.Get("Retry-After"))
 		answers[r.body] = true
 		r = b.post("/auth/signin/email", "email", who+"@example.com")
-		if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "60" {
-			t.Errorf("%s by mail: status %d, Retry-After %q", who, r.StatusCode, r.Header.Get("Retry-After"))
-		}
+		assert.Truef(t, r.StatusCode == http.StatusTooManyRequests && r.Header.Get("Retry-After") == "60",
+			"%s by mail: status %d, Retry-After %q", who, r.StatusCode, r.Header.Get("Retry-After"))
 		answers[r.body] = true
 	}
-	if len(answers) != 2 || checked > 0 || len(calls) > 0 || len(box.mails) > 0 {
-		t.Errorf("the answers are %v; %d passwords were checked, %d mails sent, and the store was asked %q", answers, checked, len(box.mails), calls)
-	}
+	assert.Truef(t, len(answers) == 2 && checked <= 0 && len(calls) <= 0 && len(box.mails) <= 0,
+		"the answers are %v; %d passwords were checked, %d mails sent, and the store was asked %q", answers, checked, len(box.mails), calls)
 	req := b.request("/login")
-	if _, err := h.SignIn(req, "credentials", auth.SignInOptions{Form: map[string][]string{"username": {"ada"}}}); !errors.Is(err, auth.ErrTooManyAttempts) {
-		t.Errorf("server code gets %v", err)
-	}
-	if len(failed) != 5 {
-		t.Errorf("%d failures were told, want 5", len(failed))
-	}
+	_, err := h.SignIn(req, "credentials", auth.SignInOptions{Form: map[string][]string{"username": {"ada"}}})
+	assert.ErrorIs(t, err, auth.ErrTooManyAttempts, "server code gets")
+	assert.Lenf(t, failed, 5, "%d failures were told, want 5", len(failed))
 	for _, e := range failed {
-		if e.Reason != auth.ErrTooManyAttempts || e.Request == nil || e.Provider == "" || e.Err == nil {
-			t.Errorf("the event is %+v", e)
-		}
+		assert.Truef(t, e.Reason == auth.ErrTooManyAttempts && e.Request != nil && e.Provider != "" && e.Err != nil,
+			"the event is %+v", e)
 	}
 	limited, failed = false, nil
 	b.post("/auth/callback/credentials", "username", "ada", "password", "wrong")
-	if len(failed) != 1 || failed[0].Reason != auth.ErrCredentialsSignin || failed[0].Type != auth.TypeCredentials {
-		t.Errorf("a wrong password is told as %+v", failed)
-	}
+	assert.Truef(t, len(failed) == 1 && failed[0].Reason == auth.ErrCredentialsSignin && failed[0].Type == auth.TypeCredentials,
+		"a wrong password is told as %+v", failed)
 	b.signIn()
 	b.wantSession(`"name":"Ada Lovelace"`)
-	if len(failed) != 1 {
-		t.Error("a sign-in that works is told as a failure")
-	}
+	assert.Len(t, failed, 1, "a sign-in that works is told as a failure")
 }
 
 // TestEventsHaveTheRequest: a log of events can say which request caused each
@@ -258,9 +229,8 @@ func TestEventsHaveTheRequest(t *testing.T) {
 	b.session()
 	b.post("/auth/signout")
 	for _, what := range []string{"callback", "sign-in", "session", "sign-out"} {
-		if r := seen[what]; r == nil || !strings.HasPrefix(r.URL.Path, "/auth/") {
-			t.Errorf("%s: the request is %v", what, r)
-		}
+		r := seen[what]
+		assert.Truef(t, r != nil && strings.HasPrefix(r.URL.Path, "/auth/"), "%s: the request is %v", what, r)
 	}
 	b.signIn()
 	seen["session"] = nil

@@ -14,6 +14,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const sessionCookie = "__Secure-authjs.session-token"
@@ -44,9 +46,7 @@ func (b *browser) token() string {
 func claimsOf(t *testing.T, token string, now func() time.Time, secrets ...string) auth.Claims {
 	t.Helper()
 	claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: append(secrets, secret), Salt: sessionCookie, Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return claims
 }
 
@@ -67,9 +67,7 @@ func TestLateAnswerUndoesNoSignOut(t *testing.T) {
 	}
 	now.advance(24 * time.Hour) // the default of UpdateAge
 	b.wantSession(`"expires":"2026-02-15T13:00:00.000Z"`)
-	if b.token() == first {
-		t.Fatal("the token is not replaced when that is due")
-	}
+	require.NotEqual(t, first, b.token(), "the token is not replaced when that is due")
 	// Used every ten days, a session outlives its 30 days.
 	for range 10 {
 		now.advance(10 * 24 * time.Hour)
@@ -77,9 +75,7 @@ func TestLateAnswerUndoesNoSignOut(t *testing.T) {
 	}
 	now.advance(31 * 24 * time.Hour)
 	b.wantNoSession()
-	if b.token() != "" {
-		t.Error("the cookie of a session that has expired stays")
-	}
+	assert.Empty(t, b.token(), "the cookie of a session that has expired stays")
 }
 
 // TestShortSessionsGoOn: a token whose lifetime is shorter than UpdateAge is
@@ -136,14 +132,11 @@ func TestWhenATokenIsReplaced(t *testing.T) {
 			before := b.token()
 			now.advance(time.Minute)
 			b.session()
-			if got := b.token() != before; got != c.replaced {
-				t.Errorf("the token is replaced: %v, want %v", got, c.replaced)
-			}
+			assert.Equal(t, c.replaced, b.token() != before, "the token is replaced")
 			after := b.token()
 			b.session()
-			if c.change != nil && !strings.HasPrefix(c.name, "UpdateAge") && b.token() != after {
-				t.Error("the token is replaced again, and nothing changed")
-			}
+			assert.False(t, c.change != nil && !strings.HasPrefix(c.name, "UpdateAge") && b.token() != after,
+				"the token is replaced again, and nothing changed")
 		})
 	}
 	t.Run("the client asked for a change", func(t *testing.T) {
@@ -153,9 +146,7 @@ func TestWhenATokenIsReplaced(t *testing.T) {
 		b.signIn()
 		before := b.token()
 		b.post("/auth/session", "data", "x")
-		if b.token() == before {
-			t.Error("the token is not replaced")
-		}
+		assert.NotEqual(t, before, b.token(), "the token is not replaced")
 	})
 	t.Run("an earlier secret opened it", func(t *testing.T) {
 		t.Parallel()
@@ -165,9 +156,7 @@ func TestWhenATokenIsReplaced(t *testing.T) {
 		before := b.token()
 		b.h, _ = tokenSite(t, func(c *auth.Config) { c.Secret, c.Clock = []string{secret, oldSecret}, now.Now })
 		b.wantSession(`"name":"Ada Lovelace"`)
-		if b.token() == before {
-			t.Fatal("the token is not replaced")
-		}
+		require.NotEqual(t, before, b.token(), "the token is not replaced")
 		claimsOf(t, b.token(), now.Now) // with the new secret alone
 	})
 }
@@ -188,16 +177,13 @@ func TestStolenCookieEndsForGood(t *testing.T) {
 		for range 17 { // 85 days
 			now.advance(5 * 24 * time.Hour)
 			thief.wantSession(`"name":"Ada Lovelace"`)
-			if got := claimsOf(t, thief.token(), now.Now)["auth_time"]; got != began {
-				t.Fatalf("auth_time is %v, want %v", got, began)
-			}
+			got := claimsOf(t, thief.token(), now.Now)["auth_time"]
+			require.Truef(t, got == began, "auth_time is %v, want %v", got, began)
 		}
 		thief.wantSession(`"expires":"2026-04-15T12:00:00.000Z"`)
 		now.advance(5 * 24 * time.Hour)
 		thief.wantNoSession()
-		if thief.token() != "" {
-			t.Error("the cookie stays")
-		}
+		assert.Empty(t, thief.token(), "the cookie stays")
 		b.signIn() // a new session
 		b.wantSession(`"name":"Ada Lovelace"`)
 	})
@@ -223,16 +209,13 @@ func TestStolenCookieEndsForGood(t *testing.T) {
 		t.Parallel()
 		h, now := tokenSite(t, limited)
 		token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: []string{secret}, Salt: sessionCookie, Now: now.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b := newBrowser(t, h)
 		b.cookies[sessionCookie] = &http.Cookie{Name: sessionCookie, Value: token}
 		now.advance(time.Hour)
 		b.wantSession(`"name":"Ada"`)
-		if got, _ := claimsOf(t, b.token(), now.Now).Time("auth_time"); !got.Equal(now.Now().Add(-time.Hour)) {
-			t.Errorf("auth_time is %v, want the first iat", got)
-		}
+		got, _ := claimsOf(t, b.token(), now.Now).Time("auth_time")
+		assert.Truef(t, got.Equal(now.Now().Add(-time.Hour)), "auth_time is %v, want the first iat", got)
 		for range 17 {
 			now.advance(5 * 24 * time.Hour)
 			b.wantSession(`"name":"Ada"`)
@@ -268,9 +251,8 @@ func TestStolenCookieEndsForGood(t *testing.T) {
 		}
 		now.advance(5 * 24 * time.Hour)
 		b.wantNoSession()
-		if n := len(s.sessions); n > 0 {
-			t.Errorf("%d sessions are stored", n)
-		}
+		n := len(s.sessions)
+		assert.Truef(t, n <= 0, "%d sessions are stored", n)
 	})
 }
 
@@ -283,12 +265,9 @@ func TestRevokedSessionIsNobody(t *testing.T) {
 	var down error
 	h, _ := tokenSite(t, func(c *auth.Config) {
 		c.Session.Revoked = func(_ context.Context, token auth.Claims) (bool, error) {
-			if token.String("sub") != "ada-1" {
-				t.Errorf("the hook is asked about %v", token)
-			}
-			if _, ok := token.Time("auth_time"); !ok {
-				t.Error("the hook is not told when the session began")
-			}
+			assert.Equalf(t, "ada-1", token.String("sub"), "the hook is asked about %v", token)
+			_, ok := token.Time("auth_time")
+			assert.True(t, ok, "the hook is not told when the session began")
 			return revoked, down
 		}
 	})
@@ -300,20 +279,15 @@ func TestRevokedSessionIsNobody(t *testing.T) {
 	if r := b.get("/auth/session"); r.StatusCode != http.StatusServiceUnavailable || b.token() != kept {
 		t.Errorf("a hook that fails: status %d, the cookie is kept: %v", r.StatusCode, b.token() == kept)
 	}
-	if _, err := h.Session(b.request("/")); !errors.Is(err, down) {
-		t.Errorf("a hook that fails: got %v", err)
-	}
+	_, err := h.Session(b.request("/"))
+	assert.ErrorIs(t, err, down, "a hook that fails")
 	down, revoked = nil, true
-	if session, err := h.Session(b.request("/")); session != nil || err != nil {
-		t.Errorf("revoked: got %+v, %v", session, err)
-	}
-	if session, err := h.SessionByToken(t.Context(), kept); session != nil || !errors.Is(err, auth.ErrNoSession) {
-		t.Errorf("revoked, by token: got %+v, %v", session, err)
-	}
+	session, err := h.Session(b.request("/"))
+	assert.Truef(t, session == nil && err == nil, "revoked: got %+v, %v", session, err)
+	session, err = h.SessionByToken(t.Context(), kept)
+	assert.Truef(t, session == nil && errors.Is(err, auth.ErrNoSession), "revoked, by token: got %+v, %v", session, err)
 	b.wantNoSession()
-	if b.token() != "" {
-		t.Error("the cookie of a revoked session stays")
-	}
+	assert.Empty(t, b.token(), "the cookie of a revoked session stays")
 	revoked = false
 	b.signIn()
 	b.wantSession(`"name":"Ada Lovelace"`)
@@ -351,13 +325,11 @@ func TestFailingCallbackSignsNobodyOut(t *testing.T) {
 			fails = true
 			for range 2 {
 				r := b.get("/auth/session")
-				if r.StatusCode != http.StatusServiceUnavailable || r.body == "null" || b.token() != kept {
-					t.Errorf("status %d, %s, the cookie is kept: %v", r.StatusCode, r.body, b.token() == kept)
-				}
+				assert.Truef(t, r.StatusCode == http.StatusServiceUnavailable && r.body != "null" && b.token() == kept,
+					"status %d, %s, the cookie is kept: %v", r.StatusCode, r.body, b.token() == kept)
 			}
-			if session, err := h.Session(b.request("/")); session != nil || err == nil {
-				t.Errorf("got %+v, %v", session, err)
-			}
+			session, err := h.Session(b.request("/"))
+			assert.Truef(t, session == nil && err != nil, "got %+v, %v", session, err)
 			fails = false
 			b.wantSession(`"name":"Ada Lovelace"`)
 		})
@@ -381,20 +353,14 @@ func TestReadingThatCannotWriteSaysSo(t *testing.T) {
 	b := newBrowser(t, h)
 	b.signIn()
 	for range 3 {
-		if session, err := h.Session(b.request("/")); session == nil || err != nil {
-			t.Fatal(session, err)
-		}
+		session, err := h.Session(b.request("/"))
+		require.Truef(t, session != nil && err == nil, "%v %v", session, err)
 	}
-	if _, err := h.SessionByToken(t.Context(), b.token()); err != nil {
-		t.Fatal(err)
-	}
-	if refreshes != 0 {
-		t.Errorf("%d refresh tokens are lost", refreshes)
-	}
+	_, err := h.SessionByToken(t.Context(), b.token())
+	require.NoError(t, err)
+	assert.Equalf(t, 0, refreshes, "%d refresh tokens are lost", refreshes)
 	b.session()
-	if refreshes != 1 {
-		t.Errorf("a reading that can write renewed %d times, want once", refreshes)
-	}
+	assert.Equalf(t, 1, refreshes, "a reading that can write renewed %d times, want once", refreshes)
 }
 
 // TestServerCodeHasTheIDOfAUser: server code gets the ID for every user that
@@ -425,19 +391,13 @@ func TestServerCodeHasTheIDOfAUser(t *testing.T) {
 			b := newBrowser(t, h)
 			b.signIn()
 			session, err := h.Session(b.request("/"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := ""
 			if session.User != nil {
 				got = session.User.ID
 			}
-			if got != c.want {
-				t.Errorf("server code gets the ID %q, want %q", got, c.want)
-			}
-			if got := strings.Contains(b.session(), "ada-1"); got != c.shown {
-				t.Errorf("the client is shown the ID: %v, want %v", got, c.shown)
-			}
+			assert.Equal(t, c.want, got, "server code gets the ID")
+			assert.Equal(t, c.shown, strings.Contains(b.session(), "ada-1"), "the client is shown the ID")
 		})
 	}
 }
@@ -472,9 +432,7 @@ func TestEncodeOrDecodeAlone(t *testing.T) {
 			first := b.token()
 			now.advance(25 * time.Hour) // the token is replaced
 			b.wantSession(`"by":"` + name + `"`)
-			if b.token() == first {
-				t.Error("the token was not replaced")
-			}
+			assert.NotEqual(t, first, b.token(), "the token was not replaced")
 			b.wantSession(`"name":"Ada Lovelace"`)
 			b.post("/auth/signout").wantLocation(t, origin)
 			b.wantNoSession()
@@ -507,9 +465,8 @@ func TestEncodeThatReturnsNothing(t *testing.T) {
 	if res := b.get("/auth/session"); res.StatusCode != http.StatusServiceUnavailable || b.token() == "" {
 		t.Errorf("a token that can't be replaced: status %d", res.StatusCode)
 	}
-	if n := strings.Count(book.String(), "JWT.Encode returned no token"); n != 2 {
-		t.Errorf("the log has the error %d times, want 2: %s", n, book)
-	}
+	n := strings.Count(book.String(), "JWT.Encode returned no token")
+	assert.Equalf(t, 2, n, "the log has the error %d times, want 2: %s", n, book)
 }
 
 // TestSessionEndsAtOneInstant: the session, its cookie and its token end at the
@@ -549,9 +506,8 @@ func TestSessionEndsAtOneInstant(t *testing.T) {
 				t.Helper()
 				used := now.Now().Truncate(time.Second)
 				want := used.Add(end)
-				if cookie := b.cookies[sessionCookie]; !cookie.Expires.Equal(want) {
-					t.Errorf("%s: the cookie ends at %v, want %v", name, cookie.Expires, want)
-				}
+				cookie := b.cookies[sessionCookie]
+				assert.Truef(t, cookie.Expires.Equal(want), "%s: the cookie ends at %v, want %v", name, cookie.Expires, want)
 				if session, err := h.Session(b.request("/")); err != nil || session == nil || !session.Expires.Equal(want) {
 					t.Errorf("%s: server code sees %+v, %v, want the end %v", name, session, err, want)
 				}
@@ -559,9 +515,8 @@ func TestSessionEndsAtOneInstant(t *testing.T) {
 				if own {
 					return
 				}
-				if exp, _ := claimsOf(t, b.token(), now.Now).Time("exp"); !exp.Equal(want) {
-					t.Errorf("%s: the token ends at %v, want %v", name, exp, want)
-				}
+				exp, _ := claimsOf(t, b.token(), now.Now).Time("exp")
+				assert.Truef(t, exp.Equal(want), "%s: the token ends at %v, want %v", name, exp, want)
 			}
 			b.signIn()
 			check()
@@ -584,9 +539,7 @@ func TestTokenOfAuthJSIsReadAsBefore(t *testing.T) {
 	t.Parallel()
 	h, now := tokenSite(t, func(c *auth.Config) { c.Session.MaxAge = time.Hour })
 	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: []string{secret}, Salt: sessionCookie, Now: now.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	now.advance(2 * time.Hour)
 	b := newBrowser(t, h)
 	b.cookies[sessionCookie] = &http.Cookie{Name: sessionCookie, Value: token}
@@ -606,9 +559,8 @@ func TestClockOfTheBrowser(t *testing.T) {
 		b := newBrowser(t, s)
 		for what, r := range map[string]*reply{"sign-in": s.signIn(b), "reading": b.get("/auth/session")} {
 			for _, c := range r.Cookies() {
-				if strings.Contains(c.Name, "session-token") && (c.MaxAge != 1800 || !c.Expires.Equal(s.clock.Now().Add(30*time.Minute))) {
-					t.Errorf("%s, %s: Max-Age %d, Expires %s", strategy, what, c.MaxAge, c.Expires)
-				}
+				assert.Falsef(t, strings.Contains(c.Name, "session-token") && (c.MaxAge != 1800 || !c.Expires.Equal(s.clock.Now().Add(30*time.Minute))),
+					"%s, %s: Max-Age %d, Expires %s", strategy, what, c.MaxAge, c.Expires)
 			}
 		}
 		b.post("/auth/signout")
@@ -686,9 +638,7 @@ func TestUpdateBringsNoEndedSessionBack(t *testing.T) {
 	during = func() { other.post("/auth/signout").wantLocation(t, origin) }
 	b.post("/auth/session", "data", "x")
 	b.wantNoSession()
-	if len(st.store.sessions) != 0 {
-		t.Errorf("sessions %v", st.store.sessions)
-	}
+	assert.Empty(t, st.store.sessions, "sessions")
 }
 
 // TestTokensOfOneNameAreManySessions: an application makes its own tokens,
@@ -743,9 +693,8 @@ func TestSubjectOfTokenSurvivesCallbacks(t *testing.T) {
 			b.post("/auth/session", "data", "x")
 			r := st.at(b, "other", "ada")
 			owner := st.store.accounts[adapter.AccountKey{Provider: "other", ProviderAccountID: "ada"}].UserID
-			if c.want != (owner == "user-1") || owner == "user-2" {
-				t.Errorf("the account is linked to %q; the browser is sent to %s", owner, r.location())
-			}
+			assert.Truef(t, c.want == (owner == "user-1") && owner != "user-2",
+				"the account is linked to %q; the browser is sent to %s", owner, r.location())
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
 )
 
 // eachTime serves each request by a separate call of Auth or Raw.
@@ -55,15 +56,12 @@ func TestReplayAgainstAuth(t *testing.T) {
 			b.cookies = kept
 			before := s.idp.count("/token")
 			b.get(callback(answer)).wantLocation(t, lateAnswer)
-			if s.idp.count("/token") != before {
-				t.Error("the code was sent once more")
-			}
+			assert.Equal(t, before, s.idp.count("/token"), "the code was sent once more")
 			// Metadata and keys are fetched once. Another sign-in works.
 			answer = s.idp.authorize(t, b.submit("/auth/signin/idp").location())
 			b.get(callback(answer)).wantLocation(t, origin)
-			if n := s.idp.count("/.well-known/openid-configuration"); n != 1 {
-				t.Errorf("the metadata was fetched %d times", n)
-			}
+			n := s.idp.count("/.well-known/openid-configuration")
+			assert.Equalf(t, 1, n, "the metadata was fetched %d times", n)
 		})
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/texts"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestTypedAddressIsKept: a form that was refused leads to the sign-in page, on which
@@ -33,31 +35,25 @@ func TestTypedAddressIsKept(t *testing.T) {
 		}
 		r := b.submit(path, fields...)
 		kept := r.Header["Set-Cookie"]
-		if strings.Contains(r.location(), "ada") || len(kept) != 1 || strings.Contains(kept[0], "ada") || strings.Contains(kept[0], "wrong") ||
-			!strings.Contains(kept[0], "__Host-authjs.typed=") || !strings.Contains(kept[0], "Max-Age=60") {
-			t.Fatalf("%s leads to %s with %q", path, r.location(), kept)
-		}
+		require.Truef(t, !strings.Contains(r.location(), "ada") && len(kept) == 1 && !strings.Contains(kept[0], "ada") &&
+			!strings.Contains(kept[0], "wrong") &&
+			strings.Contains(kept[0], "__Host-authjs.typed=") && strings.Contains(kept[0], "Max-Age=60"),
+			"%s leads to %s with %q", path, r.location(), kept)
 		page := b.get(r.location())
-		if strings.Count(page.body, `value="ada.secret"`) != 1 || strings.Contains(page.body, `"wrong"`) || strings.Count(page.body, " autofocus") != 1 ||
-			!strings.Contains(page.body, `aria-describedby="signin-error" autofocus`) || !strings.Contains(page.Header.Get("Cache-Control"), "no-store") {
-			t.Errorf("%s: %v\n%s", path, page.Header, page.body)
-		}
-		if again := b.get(r.location()); strings.Contains(again.body, "ada.secret") {
-			t.Errorf("%s: the second page has the address, too", path)
-		}
+		assert.Truef(t, strings.Count(page.body, `value="ada.secret"`) == 1 && !strings.Contains(page.body, `"wrong"`) &&
+			strings.Count(page.body, " autofocus") == 1 &&
+			strings.Contains(page.body, `aria-describedby="signin-error" autofocus`) && strings.Contains(page.Header.Get("Cache-Control"), "no-store"),
+			"%s: %v\n%s", path, page.Header, page.body)
+		assert.NotContainsf(t, b.get(r.location()).body, "ada.secret", "%s: the second page has the address, too", path)
 		b.submit(path, fields...)
 		now.advance(2 * time.Minute)
-		if late := b.get(r.location()); strings.Contains(late.body, "ada.secret") {
-			t.Errorf("%s: a page after two minutes has the address", path)
-		}
+		assert.NotContainsf(t, b.get(r.location()).body, "ada.secret", "%s: a page after two minutes has the address", path)
 	}
 	b := newBrowser(t, h)
 	r := b.do(http.MethodPost, "/auth/signin/email", strings.NewReader("email=ada&csrfToken="+b.csrf()), http.Header{
 		"Content-Type": {"application/x-www-form-urlencoded"}, "X-Auth-Return-Redirect": {"1"},
 	})
-	if len(r.Header["Set-Cookie"]) != 0 {
-		t.Errorf("a script gets %q", r.Header["Set-Cookie"])
-	}
+	assert.Empty(t, r.Header["Set-Cookie"], "a script gets")
 }
 
 // TestSignInData: a page of one's own gets what the built-in page shows, in the
@@ -77,23 +73,20 @@ func TestSignInData(t *testing.T) {
 		return must(h.SignInData(w, r)), w.Header()
 	}
 	d, header := data(http.MethodGet, "/login?error=CredentialsSignin&callbackUrl=%2Finbox&error=x&email=a%40b.example")
-	if d.Site != "Example" || d.Direction != "rtl" || d.Texts.Language != "ar" || d.CallbackURL != "/inbox" || d.Error != "x" || d.Typed != "a@b.example" {
-		t.Errorf("got %+v", d)
-	}
-	if len(d.Buttons) != 1 || d.Buttons[0].URL != origin+"/auth/signin/github" || !strings.HasPrefix(string(d.Buttons[0].Mark), "<svg") {
-		t.Errorf("got the buttons %+v", d.Buttons)
-	}
-	if len(d.ByAddress) != 1 || d.ByAddress[0].URL != origin+"/auth/signin/email" || len(d.Forms) != 1 || d.Forms[0].URL != origin+"/auth/callback/credentials" {
-		t.Errorf("got %+v and %+v", d.ByAddress, d.Forms)
-	}
+	assert.Truef(t, d.Site == "Example" && d.Direction == "rtl" && d.Texts.Language == "ar" &&
+		d.CallbackURL == "/inbox" && d.Error == "x" && d.Typed == "a@b.example",
+		"got %+v", d)
+	assert.Truef(t, len(d.Buttons) == 1 && d.Buttons[0].URL == origin+"/auth/signin/github" && strings.HasPrefix(string(d.Buttons[0].Mark), "<svg"),
+		"got the buttons %+v", d.Buttons)
+	assert.Truef(t, len(d.ByAddress) == 1 && d.ByAddress[0].URL == origin+"/auth/signin/email" && len(d.Forms) == 1 &&
+		d.Forms[0].URL == origin+"/auth/callback/credentials",
+		"got %+v and %+v", d.ByAddress, d.Forms)
 	if set := header["Set-Cookie"]; len(set) != 1 || !strings.Contains(set[0], "csrf-token="+d.CSRFToken) || !strings.Contains(header.Get("Cache-Control"), "no-store") {
 		t.Errorf("got the header %v", header)
 	}
 	d, _ = data(http.MethodGet, "/login?error=CredentialsSignin")
-	if d.Message != texts.Arabic().SignIn.Errors.Credentials || d.At != "credentials" {
-		t.Errorf("got the message %q at %q", d.Message, d.At)
-	}
-	if _, header := data(http.MethodHead, "/login"); len(header["Set-Cookie"]) != 0 {
-		t.Errorf("HEAD sets %q", header["Set-Cookie"])
-	}
+	assert.Truef(t, d.Message == texts.Arabic().SignIn.Errors.Credentials && d.At == "credentials",
+		"got the message %q at %q", d.Message, d.At)
+	_, header = data(http.MethodHead, "/login")
+	assert.Empty(t, header["Set-Cookie"], "HEAD sets")
 }

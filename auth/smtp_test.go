@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestMailHeaders: neither the address nor the text of a mail becomes a header
@@ -56,15 +58,11 @@ func TestMailHeaders(t *testing.T) {
 				t.Fatal("no mail arrived")
 			}
 			m, err := mail.ReadMessage(strings.NewReader(got.data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(got.to) != 1 || got.to[0] != "ada@example.com" || m.Header.Get("Bcc") != "" || m.Header.Get("To") != "<ada@example.com>" {
-				t.Errorf("the mail went to %q with the headers %v", got.to, m.Header)
-			}
-			if m.Header.Get("Content-Type") == "" || m.Header.Get("Date") == "" {
-				t.Errorf("the headers end early: %v", m.Header)
-			}
+			require.NoError(t, err)
+			assert.Truef(t, len(got.to) == 1 && got.to[0] == "ada@example.com" && m.Header.Get("Bcc") == "" && m.Header.Get("To") == "<ada@example.com>",
+				"the mail went to %q with the headers %v", got.to, m.Header)
+			assert.Truef(t, m.Header.Get("Content-Type") != "" && m.Header.Get("Date") != "",
+				"the headers end early: %v", m.Header)
 		})
 	}
 }
@@ -73,9 +71,7 @@ func TestMailHeaders(t *testing.T) {
 // sign-in waits at most until the context of the request ends.
 func TestSilentMailServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = listener.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const victim = "victim@example.com"
@@ -44,21 +46,17 @@ func (st *stage) byMail(b *browser) *reply {
 func (st *stage) userOf(b *browser) adapter.User {
 	b.t.Helper()
 	c := b.cookies["__Secure-authjs.session-token"]
-	if c == nil {
-		b.t.Fatal("nobody is signed in")
-	}
+	require.NotNil(b.t, c, "nobody is signed in")
 	return st.store.users[st.store.sessions[c.Value].UserID]
 }
 
 func (st *stage) wantPage(r *reply, texts ...string) {
 	st.t.Helper()
-	if r.StatusCode != http.StatusOK || !strings.Contains(r.body, "This address is in use") || !strings.Contains(r.Header.Get("Cache-Control"), "no-store") {
-		st.t.Fatalf("got status %d, location %s, want the page about a held address; log: %s", r.StatusCode, r.location(), st.log)
-	}
+	require.Truef(st.t, r.StatusCode == http.StatusOK && strings.Contains(r.body, "This address is in use") &&
+		strings.Contains(r.Header.Get("Cache-Control"), "no-store"),
+		"got status %d, location %s, want the page about a held address; log: %s", r.StatusCode, r.location(), st.log)
 	for _, text := range texts {
-		if !strings.Contains(r.body, text) {
-			st.t.Errorf("the page does not say %q:\n%s", text, r.body)
-		}
+		assert.Containsf(st.t, r.body, text, "the page does not say %q", text)
 	}
 }
 
@@ -66,9 +64,7 @@ func (st *stage) wantPage(r *reply, texts ...string) {
 func (st *stage) idOf(b *browser) string {
 	b.t.Helper()
 	session, err := st.Session(b.request("/"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	if session == nil {
 		return ""
 	}

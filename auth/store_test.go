@@ -15,6 +15,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const modulePath = "github.com/gatehouse-go/gatehouse/auth"
@@ -39,9 +42,8 @@ func TestStoreIsTheOneDoor(t *testing.T) {
 			}
 		}
 	}
-	if fromStore < 10 {
-		t.Errorf("only %d functions were seen to call the adapter: the test does not see the calls", fromStore)
-	}
+	assert.Truef(t, fromStore >= 10,
+		"only %d functions were seen to call the adapter: the test does not see the calls", fromStore)
 }
 
 // isStore reports whether a type of the package is the store or a part of it.
@@ -71,9 +73,7 @@ func honest(ctx context.Context, e *engine) { e.store.user(ctx, "1") }
 			continue
 		}
 		breach := found.callsAdapter != "" || found.callsStore != "" && found.http != ""
-		if breach == (found.name == "honest") {
-			t.Errorf("%s: breach is %v", found.name, breach)
-		}
+		assert.NotEqualf(t, found.name == "honest", breach, "%s: breach", found.name)
 	}
 }
 
@@ -90,9 +90,7 @@ func checkPackage(t *testing.T, further ...string) checkedPackage {
 	exports := exportData(t)
 	c := checkedPackage{fset: gotoken.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}}
 	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -108,9 +106,8 @@ func checkPackage(t *testing.T, further ...string) checkedPackage {
 		}
 		return nil, errors.New("no export data of " + path)
 	})}
-	if _, err := config.Check(modulePath, c.fset, c.files, c.info); err != nil {
-		t.Fatal(err)
-	}
+	_, err = config.Check(modulePath, c.fset, c.files, c.info)
+	require.NoError(t, err)
 	return c
 }
 
@@ -122,15 +119,11 @@ func exportData(t *testing.T) map[string]string {
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, &stderr)
-	}
+	require.NoErrorf(t, err, "go list: %v\n%s", err, &stderr)
 	exports := map[string]string{}
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var p struct{ ImportPath, Export string }
-		if err := d.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Decode(&p))
 		exports[p.ImportPath] = p.Export
 	}
 	return exports

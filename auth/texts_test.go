@@ -10,6 +10,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	pw "github.com/gatehouse-go/gatehouse/auth/password"
 	"github.com/gatehouse-go/gatehouse/auth/texts"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPagesInTheLanguageOfTheReader: the header Accept-Language chooses the language
@@ -30,24 +32,18 @@ func TestPagesInTheLanguageOfTheReader(t *testing.T) {
 		header := http.Header{"Accept-Language": {accepted}}
 		for _, path := range []string{"/auth/signin", "/auth/signout", "/auth/error", "/auth/verify-request", "/auth/nothing"} {
 			r := b.do(http.MethodGet, path, nil, http.Header{"Accept-Language": {accepted}, "Accept": {"text/html"}})
-			if !strings.Contains(r.body, `<html lang="`+want.language+`" dir="`+want.direction+`">`) || r.Header.Get("Vary") != "Accept-Language" {
-				t.Errorf("%.30q, %s: Vary %q, %.60q", accepted, path, r.Header.Get("Vary"), r.body)
-			}
+			assert.Truef(t, strings.Contains(r.body, `<html lang="`+want.language+`" dir="`+want.direction+`">`) && r.Header.Get("Vary") == "Accept-Language",
+				"%.30q, %s: Vary %q, %.60q", accepted, path, r.Header.Get("Vary"), r.body)
 		}
 		header.Set("Content-Type", "application/x-www-form-urlencoded")
 		b.do(http.MethodPost, "/auth/signin/email", strings.NewReader("email=ada@example.com&csrfToken="+b.csrf()), header)
-		if len(box.mails) == 0 {
-			t.Fatalf("%.30q: no mail", accepted)
-		}
+		require.NotEmptyf(t, box.mails, "%.30q: no mail", accepted)
 		mail, err := auth.EmailMessage(box.mails[len(box.mails)-1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l := languageOf(want.language)
 		subject := texts.Fill(l.Mail.SignIn.Subject, map[string]string{"site": "Example"})
-		if mail.Subject != subject || !strings.Contains(mail.HTML, `<html lang="`+want.language+`" dir="`+want.direction+`">`) {
-			t.Errorf("%.30q: the mail is %q, %q", accepted, mail.Subject, mail.HTML)
-		}
+		assert.Truef(t, mail.Subject == subject && strings.Contains(mail.HTML, `<html lang="`+want.language+`" dir="`+want.direction+`">`),
+			"%.30q: the mail is %q, %q", accepted, mail.Subject, mail.HTML)
 	}
 }
 
@@ -84,9 +80,8 @@ func TestOwnTexts(t *testing.T) {
 			header.Set("Accept-Language", "da")
 		}
 		r := newBrowser(t, h).do(http.MethodGet, path, nil, header)
-		if !strings.Contains(r.body, want) || !strings.Contains(r.body, "Are you sure") || r.Header.Get("Cache-Control") != "private, no-store" {
-			t.Errorf("%s: %v\n%s", path, r.Header, r.body)
-		}
+		assert.Truef(t, strings.Contains(r.body, want) && strings.Contains(r.body, "Are you sure") && r.Header.Get("Cache-Control") == "private, no-store",
+			"%s: %v\n%s", path, r.Header, r.body)
 	}
 }
 
@@ -126,9 +121,8 @@ func TestProvidersHaveNoNameOfTheirOwn(t *testing.T) {
 		page := regexp.MustCompile(`(?s)<(style|script).*?</(style|script)>`).ReplaceAllString(s.browser().get("/auth/"+path).body, "")
 		shown := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, "")
 		rest := regexp.MustCompile(`⟦[^⟦⟧]*⟧`).ReplaceAllString(shown, "")
-		if word := regexp.MustCompile(`\pL+`).FindString(rest); word != "" || !strings.Contains(shown, "⟦") {
-			t.Errorf("%s has the word %q of its own\n%s", path, word, page)
-		}
+		word := regexp.MustCompile(`\pL+`).FindString(rest)
+		assert.Truef(t, word == "" && strings.Contains(shown, "⟦"), "%s has the word %q of its own\n%s", path, word, page)
 	}
 	d := must(s.SignInData(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, origin+"/login", nil)))
 	for _, way := range append(d.ByAddress, d.Forms...) {
@@ -136,15 +130,11 @@ func TestProvidersHaveNoNameOfTheirOwn(t *testing.T) {
 		for _, f := range way.Fields {
 			names += f.Label
 		}
-		if rest := regexp.MustCompile(`⟦[^⟦⟧]*⟧`).ReplaceAllString(names, ""); rest != "" {
-			t.Errorf("the provider %s has the text %q", way.ID, rest)
-		}
+		assert.Emptyf(t, regexp.MustCompile(`⟦[^⟦⟧]*⟧`).ReplaceAllString(names, ""), "the provider %s has the text", way.ID)
 	}
 	told := s.browser().get("/auth/providers").body
 	for _, name := range []string{"Email", "Credentials", "WebAuthn", "Password"} {
-		if !strings.Contains(told, `"name":"`+name+`"`) {
-			t.Errorf("no provider is called %s in %s", name, told)
-		}
+		assert.Containsf(t, told, `"name":"`+name+`"`, "no provider is called %s in", name)
 	}
 }
 
@@ -159,9 +149,7 @@ func TestNoMailHasATextOfItsOwn(t *testing.T) {
 		m, err := auth.EmailMessage(auth.VerificationRequest{
 			URL: "https://1.2/", Code: "012345", Provider: auth.Email{Code: code}, Theme: auth.Theme{Name: "7", BrandColor: "#346df1", ButtonText: "#fff"}, Texts: &marked,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		shown := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m.HTML, "") + m.Subject + strings.ReplaceAll(m.Text, "https://1.2/", "")
 		rest := regexp.MustCompile(`⟦[^⟦⟧]*⟧`).ReplaceAllString(shown, "")
 		if word := regexp.MustCompile(`\pL+`).FindString(rest); word != "" || !strings.Contains(shown, "⟦") {

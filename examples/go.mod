@@ -23,6 +23,7 @@ require (
 	github.com/gatehouse-go/gatehouse/auth/webauthn v0.0.0-00010101000000-000000000000
 	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/go-jose/go-jose/v4 v4.1.8
+	github.com/stretchr/testify v1.12.1
 	golang.org/x/crypto v0.58.0
 	google.golang.org/grpc v1.85.0
 	modernc.org/sqlite v1.62.0
@@ -47,6 +48,7 @@ require (
 	github.com/tinylib/msgp v1.6.4 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect

@@ -12,6 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/require"
 )
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
@@ -39,16 +40,13 @@ func populated(b *testing.B, sessions int) (a *memory.Adapter, users, perSession
 	start := heap()
 	for i := range ids {
 		u, err := a.CreateUser(b.Context(), adapter.User{Name: new("Name"), Email: fmt.Sprintf("%d@example.com", i), EmailVerified: new(time.Now()), Image: new("https://example.com/1")})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		ids[i] = u.ID
 	}
 	withUsers := heap()
 	for i := range sessions {
-		if _, err := a.CreateSession(b.Context(), adapter.Session{SessionToken: sessionToken(i), UserID: ids[i/2%len(ids)], Expires: time.Now()}); err != nil {
-			b.Fatal(err)
-		}
+		_, err := a.CreateSession(b.Context(), adapter.Session{SessionToken: sessionToken(i), UserID: ids[i/2%len(ids)], Expires: time.Now()})
+		require.NoError(b, err)
 	}
 	return a, (withUsers - start) / float64(len(ids)), (heap() - withUsers) / float64(sessions)
 }

@@ -9,34 +9,31 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func newUser(t *testing.T, a *memory.Adapter, email string) *adapter.User {
 	t.Helper()
 	u, err := a.CreateUser(t.Context(), adapter.User{Email: email})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
 func newSession(t *testing.T, a *memory.Adapter, token, userID string, expires time.Time) {
 	t.Helper()
-	if _, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: token, UserID: userID, Expires: expires}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: token, UserID: userID, Expires: expires})
+	require.NoError(t, err)
 }
 
 func TestCopyIsAnotherHandle(t *testing.T) {
 	first := memory.New()
 	second := *first
 	u := newUser(t, first, "ada@example.com")
-	if got, err := second.GetUserByEmail(t.Context(), "ada@example.com"); err != nil || got == nil || got.ID != u.ID {
-		t.Errorf("the copy sees %v, %v; want user %s", got, err, u.ID)
-	}
-	if got, _ := memory.New().GetUser(t.Context(), u.ID); got != nil {
-		t.Errorf("another adapter sees %v", got)
-	}
+	got, err := second.GetUserByEmail(t.Context(), "ada@example.com")
+	assert.Truef(t, err == nil && got != nil && got.ID == u.ID, "the copy sees %v, %v; want user %s", got, err, u.ID)
+	got, _ = memory.New().GetUser(t.Context(), u.ID)
+	assert.Nil(t, got, "another adapter sees")
 }
 
 func TestMovedSessionFollowsItsNewOwner(t *testing.T) {
@@ -47,24 +44,18 @@ func TestMovedSessionFollowsItsNewOwner(t *testing.T) {
 		newSession(t, a, fmt.Sprint(i), ada.ID, time.Now())
 	}
 	for _, token := range []string{"0", "3"} {
-		if _, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: token, UserID: adapter.To(bob.ID)}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: token, UserID: adapter.To(bob.ID)})
+		require.NoError(t, err)
 	}
-	if _, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "4", UserID: adapter.To("nobody")}); !errors.Is(err, adapter.ErrNotFound) {
-		t.Errorf("moving a session to nobody: got %v, want ErrNotFound", err)
-	}
-	if _, err := a.DeleteUser(ctx, ada.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "4", UserID: adapter.To("nobody")})
+	assert.ErrorIsf(t, err, adapter.ErrNotFound, "moving a session to nobody: got %v, want ErrNotFound", err)
+	_, err = a.DeleteUser(ctx, ada.ID)
+	require.NoError(t, err)
 	for i := range 5 {
 		got, err := a.GetSessionAndUser(ctx, fmt.Sprint(i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if moved := i == 0 || i == 3; moved != (got != nil) || moved && got.User.ID != bob.ID {
-			t.Errorf("session %d: got %v", i, got)
-		}
+		require.NoError(t, err)
+		moved := i == 0 || i == 3
+		assert.Falsef(t, moved != (got != nil) || moved && got.User.ID != bob.ID, "session %d: got %v", i, got)
 	}
 }
 
@@ -139,33 +130,27 @@ func TestDeleteExpired(t *testing.T) {
 	for i := range n {
 		expires := now.Add(time.Duration(i%2) * time.Nanosecond)
 		newSession(t, a, fmt.Sprint(i), u.ID, expires)
-		if _, err := a.CreateVerificationToken(t.Context(), adapter.VerificationToken{Identifier: "i", Token: fmt.Sprint(i), Expires: expires}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := a.CreateVerificationToken(t.Context(), adapter.VerificationToken{Identifier: "i", Token: fmt.Sprint(i), Expires: expires})
+		require.NoError(t, err)
 	}
 	var wg sync.WaitGroup
 	for i := range n / 2 { // at the same time, some of the sessions that are kept are deleted
 		wg.Go(func() {
-			if _, err := a.DeleteSession(t.Context(), fmt.Sprint(i*4+1)); err != nil {
-				t.Error(err)
-			}
+			_, err := a.DeleteSession(t.Context(), fmt.Sprint(i*4+1))
+			assert.NoError(t, err)
 		})
 	}
 	got, err := a.DeleteExpired(t.Context(), now)
 	wg.Wait()
-	if want := (adapter.Swept{Sessions: n / 2, VerificationTokens: n / 2}); err != nil || got != want {
-		t.Errorf("got %v, %v; want %v", got, err, want)
-	}
+	want := (adapter.Swept{Sessions: n / 2, VerificationTokens: n / 2})
+	assert.Truef(t, err == nil && got == want, "got %v, %v; want %v", got, err, want)
 	for i := range n {
 		living := i%4 == 3
 		s, err := a.GetSessionAndUser(t.Context(), fmt.Sprint(i))
-		if err != nil || living != (s != nil) {
-			t.Fatalf("session %d: got %v, %v; living is %v", i, s, err, living)
-		}
+		require.Truef(t, err == nil && living == (s != nil), "session %d: got %v, %v; living is %v", i, s, err, living)
 	}
-	if got, err := a.DeleteExpired(t.Context(), now.Add(time.Hour)); err != nil || got.Sessions != n/4 {
-		t.Errorf("second sweep: got %v, %v; want %d sessions", got, err, n/4)
-	}
+	got, err = a.DeleteExpired(t.Context(), now.Add(time.Hour))
+	assert.Truef(t, err == nil && got.Sessions == n/4, "second sweep: got %v, %v; want %d sessions", got, err, n/4)
 }
 
 func TestRefusesWhatItCannotKeep(t *testing.T) {

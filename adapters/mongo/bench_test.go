@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 
@@ -36,9 +38,7 @@ func benchHarness() adaptertest.Harness {
 		},
 		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter {
 			h := standalone.env(t).Handle(t, a.(direct).db.Name(), 1)
-			if err := h.Client.Ping(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, h.Client.Ping(t.Context(), nil))
 			return h
 		},
 		Faults:       func(a adapter.Adapter) fault.Control { return a.(*mongotest.Handle).Proxy },
@@ -86,12 +86,9 @@ func numbered(n int) (id bson.ObjectID) {
 func TestRoundTrips(t *testing.T) {
 	most := map[string]int64{"LinkAccount": 2, "CreateSession": 2, "CreateAuthenticator": 2, "DeleteUser": 6, "SetPassword": 2}
 	trips := bench.RoundTrips(t, benchHarness())
-	if len(trips) < 19 {
-		t.Errorf("%d methods were counted, want all: %v", len(trips), trips)
-	}
+	assert.Truef(t, len(trips) >= 19, "%d methods were counted, want all: %v", len(trips), trips)
 	for method, n := range trips {
-		if want := max(1, most[method]); n.Later != want {
-			t.Errorf("%s takes %d round trips, want %d", method, n.Later, want)
-		}
+		want := max(1, most[method])
+		assert.Equalf(t, want, n.Later, "%s takes %d round trips, want %d", method, n.Later, want)
 	}
 }

@@ -2,11 +2,11 @@ package mongo_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -32,9 +32,8 @@ func TestAbandonedReservation(t *testing.T) {
 	refused(t, "DeleteAuthenticator of a user who is reserved", got, err, context.DeadlineExceeded)
 	reserve(time.Now().Add(-time.Second))
 	must(a.DeleteAuthenticator(ctx, user.ID, "first", true))(t)
-	if n := must(db.Collection("users").CountDocuments(ctx, bson.D{{Key: "gatehouseRemovalUntil", Value: bson.D{{Key: "$exists", Value: true}}}}))(t); n != 0 {
-		t.Errorf("%d users are still reserved", n)
-	}
+	n := must(db.Collection("users").CountDocuments(ctx, bson.D{{Key: "gatehouseRemovalUntil", Value: bson.D{{Key: "$exists", Value: true}}}}))(t)
+	assert.Truef(t, n == 0, "%d users are still reserved", n)
 }
 
 // TestManySessions deletes a user, and the sessions of a user, with more
@@ -53,28 +52,22 @@ func TestManySessions(t *testing.T) {
 		must(db.Collection("sessions").InsertMany(ctx, all))(t)
 	}
 	fill()
-	if list := must(a.ListSessionsByUserID(ctx, user.ID))(t); len(list) != many {
-		t.Errorf("%d sessions are listed, want %d", len(list), many)
-	}
-	if n := must(a.DeleteSessionsByUserID(ctx, user.ID, "7"))(t); n != many-1 {
-		t.Errorf("%d sessions were deleted, want %d", n, many-1)
-	}
+	list := must(a.ListSessionsByUserID(ctx, user.ID))(t)
+	assert.Lenf(t, list, many, "%d sessions are listed, want %d", len(list), many)
+	n := must(a.DeleteSessionsByUserID(ctx, user.ID, "7"))(t)
+	assert.Truef(t, n == many-1, "%d sessions were deleted, want %d", n, many-1)
 	must(a.DeleteSession(ctx, "7"))(t)
 	fill()
 	commands := profiled(t, db, func() { same(t, "DeleteUser", must(a.DeleteUser(ctx, user.ID))(t), *user) })
 	deleted := int64(0)
 	for _, c := range commands {
 		deleted += c.Deleted
-		if c.Deleted > 100 {
-			t.Errorf("a command deleted %d documents of %s, want at most 100", c.Deleted, c.NS)
-		}
+		assert.Truef(t, c.Deleted <= 100, "a command deleted %d documents of %s, want at most 100", c.Deleted, c.NS)
 	}
-	if deleted != many+1 {
-		t.Errorf("the profiler saw %d documents deleted, want %d sessions and the user", deleted, many)
-	}
-	if n := must(db.Collection("sessions").CountDocuments(ctx, bson.D{}))(t); n != 0 {
-		t.Errorf("%d sessions are left", n)
-	}
+	assert.Truef(t, deleted == many+1,
+		"the profiler saw %d documents deleted, want %d sessions and the user", deleted, many)
+	n = must(db.Collection("sessions").CountDocuments(ctx, bson.D{}))(t)
+	assert.Truef(t, n == 0, "%d sessions are left", n)
 }
 
 // TestSweep removes the expired records, in several batches, and no others.
@@ -96,13 +89,11 @@ func TestSweep(t *testing.T) {
 		t.Errorf("got %+v, want %d of each", swept, each)
 	}
 	for _, name := range []string{"sessions", "verification_tokens"} {
-		if n := must(db.Collection(name).CountDocuments(ctx, bson.D{}))(t); n != each {
-			t.Errorf("%d documents are left in %s, want %d", n, name, each)
-		}
+		n := must(db.Collection(name).CountDocuments(ctx, bson.D{}))(t)
+		assert.Truef(t, n == each, "%d documents are left in %s, want %d", n, name, each)
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := a.DeleteExpired(ended, now); !errors.Is(err, context.Canceled) {
-		t.Errorf("a sweep whose context has ended: got %v", err)
-	}
+	_, err := a.DeleteExpired(ended, now)
+	assert.ErrorIs(t, err, context.Canceled, "a sweep whose context has ended")
 }

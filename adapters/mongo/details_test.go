@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
@@ -19,14 +21,10 @@ func roundTrip(t testing.TB, details string) (text string, structured bool, err 
 		return "", false, err
 	}
 	raw, err := bson.Marshal(bson.D{{Key: "authorization_details", Value: v}})
-	if err != nil {
-		t.Fatalf("%s can't be stored: %v", details, err)
-	}
+	require.NoErrorf(t, err, "%s can't be stored", details)
 	value := bson.Raw(raw).Lookup("authorization_details")
 	back, err := detailsToJSON(value)
-	if err != nil {
-		t.Fatalf("%s can't be read back: %v", details, err)
-	}
+	require.NoErrorf(t, err, "%s can't be read back", details)
 	return string(back), value.Type != bson.TypeString, nil
 }
 
@@ -65,16 +63,12 @@ func TestDetails(t *testing.T) {
 		{`null`, false},
 	} {
 		got, structured, err := roundTrip(t, c.details)
-		if err != nil {
-			t.Errorf("%s: %v", c.details, err)
+		if !assert.NoError(t, err, c.details) {
 			continue
 		}
-		if structured != c.structured {
-			t.Errorf("%s is structured %t, want %t", c.details, structured, c.structured)
-		}
-		if !c.structured && got != c.details || c.structured && !sameJSON(got, c.details) {
-			t.Errorf("%s came back as %s", c.details, got)
-		}
+		assert.Equalf(t, c.structured, structured, "%s is structured", c.details)
+		assert.Falsef(t, !c.structured && got != c.details || c.structured && !sameJSON(got, c.details),
+			"%s came back as %s", c.details, got)
 	}
 }
 
@@ -94,9 +88,8 @@ func sameJSON(a, b string) bool {
 // TestDetailsRefused refuses details that are not JSON or not UTF-8.
 func TestDetailsRefused(t *testing.T) {
 	for _, details := range []string{``, `[`, `[1,]`, `{"a"}`, `[1] [2]`, "[\"\xff\"]", "{\"\xfe\":1}"} {
-		if got, _, err := roundTrip(t, details); err == nil {
-			t.Errorf("%q came back as %q, want an error", details, got)
-		}
+		got, _, err := roundTrip(t, details)
+		assert.Errorf(t, err, "%q came back as %q, want an error", details, got)
 	}
 }
 
@@ -134,9 +127,7 @@ func FuzzDetails(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !json.Valid([]byte(got)) {
-			t.Fatalf("%q came back as %q, which is no JSON", details, got)
-		}
+		require.Truef(t, json.Valid([]byte(got)), "%q came back as %q, which is no JSON", details, got)
 		var want, have any
 		if json.Unmarshal(details, &want) != nil {
 			if got != string(details) { // numbers beyond a float64 stay text
@@ -144,12 +135,10 @@ func FuzzDetails(f *testing.F) {
 			}
 			return
 		}
-		if err := json.Unmarshal([]byte(got), &have); err != nil || !reflect.DeepEqual(have, want) {
-			t.Fatalf("%q came back as %q", details, got)
-		}
+		err = json.Unmarshal([]byte(got), &have)
+		require.Truef(t, err == nil && reflect.DeepEqual(have, want), "%q came back as %q", details, got)
 		again, _, err := roundTrip(t, got)
-		if err != nil || !bytes.Equal([]byte(again), []byte(got)) {
-			t.Fatalf("%q came back as %q, and that as %q, %v", details, got, again, err)
-		}
+		require.Truef(t, err == nil && bytes.Equal([]byte(again), []byte(got)),
+			"%q came back as %q, and that as %q, %v", details, got, again, err)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -49,21 +51,17 @@ func TestDocuments(t *testing.T) {
 			{Key: "expires_at", Value: c.expiresAt}, {Key: "scope", Value: nil}, {Key: "ext_expires_in", Value: int32(3600)}, {Key: "not-before-policy", Value: 0.0}})
 		account, err := a.GetAccount(ctx, name, "p")
 		if c.fails {
-			if account != nil || err == nil || strings.Contains(err.Error(), "soon") {
-				t.Errorf("expires_at is %s: got %v, %v, want an error that does not quote it", name, account, err)
-			}
+			assert.Truef(t, account == nil && err != nil && !strings.Contains(err.Error(), "soon"),
+				"expires_at is %s: got %v, %v, want an error that does not quote it", name, account, err)
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		same(t, name, account, adapter.Account{UserID: id.Hex(), Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: name, ExpiresAt: c.want})
 	}
 
 	put("sessions", bson.D{{Key: "sessionToken", Value: "s"}, {Key: "userId", Value: id.Hex()}, {Key: "expires", Value: at}})
-	if session, err := a.GetSessionAndUser(ctx, "s"); err == nil {
-		t.Errorf("a session whose userId is no ObjectID: got %v, want an error", session)
-	}
+	session, err := a.GetSessionAndUser(ctx, "s")
+	assert.Errorf(t, err, "a session whose userId is no ObjectID: got %v, want an error", session)
 }
 
 // TestDetailsInTheStore: details that look like operators or paths, and numbers
@@ -102,9 +100,7 @@ func TestEnsureIndexesAtOnce(t *testing.T) {
 	}
 	close(start)
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(errs...))
 	must(adapters[0].CreateUser(t.Context(), adapter.User{Email: "ada@example.com"}))(t)
 	got, err := adapters[1].CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
 	refused(t, "CreateUser again", got, err, adapter.ErrConflict)
@@ -163,21 +159,16 @@ func TestEnsureIndexesTakesWhatIsThere(t *testing.T) {
 	if err := a.EnsureIndexes(ctx); err == nil || !strings.Contains(err.Error(), "by address") {
 		t.Fatalf("got %v, want an error that names the index", err)
 	}
-	if err := users.Indexes().DropOne(ctx, "by address"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, users.Indexes().DropOne(ctx, "by address"))
 	for range 2 {
-		if err := a.EnsureIndexes(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.EnsureIndexes(ctx))
 	}
 	for _, c := range []struct {
 		collection string
 		indexes    int
 	}{{"users", 2}, {"accounts", 3}, {"sessions", 4}, {"verification_tokens", 3}, {"authenticators", 3}} {
-		if specs := must(db.Collection(c.collection).Indexes().ListSpecifications(ctx))(t); len(specs) != c.indexes {
-			t.Errorf("%s has %d indexes, want %d: %v", c.collection, len(specs), c.indexes, specs)
-		}
+		specs := must(db.Collection(c.collection).Indexes().ListSpecifications(ctx))(t)
+		assert.Equalf(t, c.indexes, len(specs), "%s has %d indexes, want %d: %v", c.collection, len(specs), c.indexes, specs)
 	}
 }
 
@@ -190,9 +181,7 @@ func TestHowTheClientIsSetUp(t *testing.T) {
 			SetBSONOptions(&options.BSONOptions{ObjectIDAsHexString: true, NilSliceAsEmpty: true, OmitEmpty: true})
 	})
 	a := newAdapter(t, client.Database(standalone.newDatabase(t)))
-	if err := a.EnsureIndexes(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureIndexes(ctx))
 	for range 20 {
 		token := adapter.VerificationToken{Identifier: "x", Token: "t", Expires: time.Now().UTC().Truncate(time.Millisecond)}
 		must(a.CreateVerificationToken(ctx, token))(t)
@@ -210,21 +199,17 @@ func TestClientTimeout(t *testing.T) {
 		})
 		db := client.Database(s.newDatabase(t))
 		a := newAdapter(t, db)
-		if err := a.EnsureIndexes(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.EnsureIndexes(ctx))
 		fillRecords(t, db, 0, 10, time.Now().Add(time.Hour))
 		callEverything(ctx, t, a)
 		user := must(a.CreateUser(ctx, adapter.User{}))(t)
 		for i := range 3 {
 			must(a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint(i), UserID: user.ID, Expires: time.Now().Add(time.Duration(i-1) * time.Hour)}))(t)
 		}
-		if swept := must(a.DeleteExpired(ctx, time.Now()))(t); swept.Sessions != 2 {
-			t.Errorf("the sweep deleted %+v, want 2 sessions", swept)
-		}
-		if n := must(a.DeleteSessionsByUserID(ctx, user.ID, ""))(t); n != 1 {
-			t.Errorf("%d sessions were deleted, want 1", n)
-		}
+		swept := must(a.DeleteExpired(ctx, time.Now()))(t)
+		assert.Truef(t, swept.Sessions == 2, "the sweep deleted %+v, want 2 sessions", swept)
+		n := must(a.DeleteSessionsByUserID(ctx, user.ID, ""))(t)
+		assert.Truef(t, n == 1, "%d sessions were deleted, want 1", n)
 	})
 }
 
@@ -236,14 +221,10 @@ func TestValidator(t *testing.T) {
 		db := s.connect(t).Database(s.newDatabase(t))
 		for collection, field := range map[string]string{"users": "email", "sessions": "sessionToken", "accounts": "access_token"} {
 			rule := bson.D{{Key: "$jsonSchema", Value: bson.D{{Key: "properties", Value: bson.D{{Key: field, Value: bson.D{{Key: "bsonType", Value: "int"}}}}}}}}
-			if err := db.CreateCollection(ctx, collection, options.CreateCollection().SetValidator(rule)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.CreateCollection(ctx, collection, options.CreateCollection().SetValidator(rule)))
 		}
 		a := newAdapter(t, db)
-		if err := a.EnsureIndexes(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.EnsureIndexes(ctx))
 		const secret = "secret@example.com"
 		user := must(a.CreateUser(ctx, adapter.User{}))(t)
 		account := adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: "1", AccessToken: new(secret)}
@@ -270,11 +251,9 @@ func TestValidator(t *testing.T) {
 
 // TestNew refuses arguments that can't work.
 func TestNew(t *testing.T) {
-	if _, err := mongo.New(nil); err == nil {
-		t.Error("no database: got no error")
-	}
+	_, err := mongo.New(nil)
+	assert.Error(t, err, "no database: got no error")
 	db := standalone.connect(t).Database("never_used")
-	if _, err := mongo.New(db, mongo.WithCollections(mongo.Collections{Sessions: "users"})); err == nil {
-		t.Error("sessions in the collection of users: got no error")
-	}
+	_, err = mongo.New(db, mongo.WithCollections(mongo.Collections{Sessions: "users"}))
+	assert.Error(t, err, "sessions in the collection of users: got no error")
 }

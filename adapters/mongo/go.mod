@@ -5,14 +5,15 @@ go 1.26.0
 require (
 	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/google/go-cmp v0.7.0
+	github.com/stretchr/testify v1.12.1
 	go.mongodb.org/mongo-driver/v2 v2.9.3
 )
 
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
-	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/klauspost/compress v1.19.2 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
@@ -20,6 +21,7 @@ require (
 	github.com/xdg-go/scram v1.2.0 // indirect
 	github.com/xdg-go/stringprep v1.0.4 // indirect
 	github.com/youmark/pkcs8 v0.0.0-20240726163527-a2c0da244d78 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect

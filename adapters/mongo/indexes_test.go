@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -54,29 +56,21 @@ func TestEnsureIndexesReplaces(t *testing.T) {
 		})
 	}
 	for range 3 {
-		if err := a.EnsureIndexes(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.EnsureIndexes(ctx))
 	}
 	close(stop)
 	wg.Wait()
 	all := map[string]int{}
 	for _, m := range made {
 		for email, n := range m {
-			if all[email] += n; all[email] > 1 {
-				t.Errorf("%d users have the address %s", all[email], email)
-			}
+			all[email] += n
+			assert.Truef(t, all[email] <= 1, "%d users have the address %s", all[email], email)
 		}
 	}
-	if len(all) == 0 {
-		t.Error("nobody signed up meanwhile")
-	}
-	if specs := must(users.Indexes().ListSpecifications(ctx))(t); len(specs) != 2 {
-		t.Errorf("users has the indexes %v, want that of _id and that of addresses", specs)
-	}
-	if err := a.CheckIndexes(ctx); err != nil {
-		t.Errorf("CheckIndexes afterwards: %v", err)
-	}
+	assert.NotEmpty(t, all, "nobody signed up meanwhile")
+	specs := must(users.Indexes().ListSpecifications(ctx))(t)
+	assert.Lenf(t, specs, 2, "users has the indexes %v, want that of _id and that of addresses", specs)
+	assert.NoError(t, a.CheckIndexes(ctx), "CheckIndexes afterwards")
 	for range 2 {
 		must(a.CreateUser(ctx, adapter.User{}))(t)
 	}
@@ -118,15 +112,12 @@ func TestIndexesThatDiffer(t *testing.T) {
 			must(indexes.CreateOne(ctx, mgo.IndexModel{Keys: keys, Options: c.index.SetName("theirs")}))(t)
 			what := c.collection + " (" + strings.Join(c.fields, ", ") + ")"
 			for call, err := range map[string]error{"EnsureIndexes": a.EnsureIndexes(ctx), "CheckIndexes": a.CheckIndexes(ctx)} {
-				if err == nil || !strings.Contains(err.Error(), "theirs") || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), c.says) {
-					t.Errorf("%s: got %v, want an error that names the index, %q and %q", call, err, what, c.says)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), "theirs") && strings.Contains(err.Error(), what) && strings.Contains(err.Error(), c.says),
+					"%s: got %v, want an error that names the index, %q and %q", call, err, what, c.says)
 			}
 			store(t, db, ada(), nil)
 			follow(t, db, a.CheckIndexes)
-			if err := a.EnsureIndexes(ctx); err != nil {
-				t.Errorf("after the commands: %v", err)
-			}
+			assert.NoError(t, a.EnsureIndexes(ctx), "after the commands")
 			isAda(t, a)
 		})
 	}
@@ -137,9 +128,8 @@ func TestIndexesThatDiffer(t *testing.T) {
 func TestCollationOfACollection(t *testing.T) {
 	ctx := t.Context()
 	db := standalone.connect(t).Database(standalone.newDatabase(t))
-	if err := db.CreateCollection(ctx, "users", options.CreateCollection().SetCollation(&options.Collation{Locale: "en", Strength: 1})); err != nil {
-		t.Fatal(err)
-	}
+	err := db.CreateCollection(ctx, "users", options.CreateCollection().SetCollation(&options.Collation{Locale: "en", Strength: 1}))
+	require.NoError(t, err)
 	store(t, db, ada(), nil)
 	a := newAdapter(t, db)
 	if err := a.EnsureIndexes(ctx); err == nil || !strings.Contains(err.Error(), "collation") {
@@ -157,16 +147,10 @@ func follow(t *testing.T, db *mgo.Database, call func(context.Context) error) {
 		if err == nil {
 			return
 		}
-		if !strings.Contains(err.Error(), "run db.runCommand(") {
-			t.Fatalf("no command in %v", err)
-		}
-		if err := mongotest.Run(t.Context(), db, err.Error()); err != nil {
-			t.Fatal(err)
-		}
+		require.Containsf(t, err.Error(), "run db.runCommand(", "no command in %v", err)
+		require.NoError(t, mongotest.Run(t.Context(), db, err.Error()))
 	}
-	if err := call(t.Context()); err != nil {
-		t.Fatalf("after the commands: %v", err)
-	}
+	require.NoError(t, call(t.Context()), "after the commands")
 }
 
 // TestKindsOfCollections refuses collections that lose records by themselves,
@@ -184,14 +168,11 @@ func TestKindsOfCollections(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			db := standalone.connect(t).Database(standalone.newDatabase(t))
-			if err := create(db); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, create(db))
 			a := newAdapter(t, db)
 			for call, err := range map[string]error{"EnsureIndexes": a.EnsureIndexes(ctx), "CheckIndexes": a.CheckIndexes(ctx)} {
-				if err == nil || !strings.Contains(err.Error(), says) {
-					t.Errorf("%s: got %v, want an error that says: %s", call, err, says)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), says),
+					"%s: got %v, want an error that says: %s", call, err, says)
 			}
 			if strings.Contains(says, "capped") {
 				store(t, db, ada(), nil)
@@ -208,16 +189,10 @@ func TestCheckIndexes(t *testing.T) {
 	db := standalone.connect(t).Database(standalone.newDatabase(t))
 	a := newAdapter(t, db)
 	err := a.CheckIndexes(ctx)
-	if err == nil {
-		t.Fatal("an empty database: got no error")
-	}
+	require.Error(t, err, "an empty database: got no error")
 	for _, want := range []string{"users (email)", `{"email":{"$gt":""}}`, "sessions (expires)", `"expireAfterSeconds":3600`, "authenticators (userId)"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %s: %v", want, err)
-		}
+		assert.Containsf(t, err.Error(), want, "the error does not say %s: %v", want, err)
 	}
-	if names := must(db.ListCollectionNames(ctx, bson.D{}))(t); len(names) != 0 {
-		t.Errorf("CheckIndexes made %v", names)
-	}
+	assert.Empty(t, must(db.ListCollectionNames(ctx, bson.D{}))(t), "CheckIndexes made")
 	follow(t, db, a.CheckIndexes)
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/gatehouse-go/gatehouse/internal/authjs"
@@ -18,16 +20,13 @@ func TestInterop(t *testing.T) {
 			db := standalone.connect(t).Database(standalone.newDatabase(t))
 			a := newAdapter(t, db)
 			if indexes {
-				if err := a.EnsureIndexes(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.EnsureIndexes(t.Context()))
 			}
 			js := authjs.Start(t, "../../interop/mongo", os.Getenv(mongoURL), db.Name())
 			authjs.Exchange(t, a, js, authjs.Sharing{Nobody: bson.NewObjectID().Hex(), Authenticators: true, Orphans: true, NoKeys: !indexes})
 			for _, name := range must(db.ListCollectionNames(t.Context(), bson.D{}))(t) {
-				if n := must(db.Collection(name).CountDocuments(t.Context(), bson.D{}))(t); n != 0 {
-					t.Errorf("%d documents are left in %s", n, name)
-				}
+				n := must(db.Collection(name).CountDocuments(t.Context(), bson.D{}))(t)
+				assert.Truef(t, n == 0, "%d documents are left in %s", n, name)
 			}
 		})
 	}

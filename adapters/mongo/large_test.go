@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
@@ -78,9 +79,8 @@ func removeMany(t *testing.T, s server, remove func(a *mongo.Adapter, userID str
 		token := fmt.Sprint("other", calls)
 		_, err := others.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: other.ID, Expires: time.Now().Add(48 * time.Hour)})
 		found, err2 := others.GetSessionAndUser(ctx, token)
-		if err := errors.Join(err, err2); err != nil || found == nil {
-			t.Errorf("a session of another user: %v, %v", found, err)
-		}
+		err = errors.Join(err, err2)
+		assert.Truef(t, err == nil && found != nil, "a session of another user: %v, %v", found, err)
 	}
 	if *many >= measured {
 		alone, done := timed(call, time.After(3*time.Second)), make(chan time.Time)
@@ -106,16 +106,11 @@ func removeMany(t *testing.T, s server, remove func(a *mongo.Adapter, userID str
 		if e.Op == "query" && strings.HasSuffix(e.NS, ".sessions") {
 			queries++
 		}
-		if e.Deleted > most || e.Examined > most {
-			t.Errorf("a command examined %d documents and deleted %d: %s", e.Examined, e.Deleted, e.Command)
-		}
+		assert.Truef(t, e.Deleted <= most && e.Examined <= most,
+			"a command examined %d documents and deleted %d: %s", e.Examined, e.Deleted, e.Command)
 	}
-	if queries != 1 {
-		t.Errorf("%d queries looked for the sessions, want 1", queries)
-	}
-	if calls < *many/10/most {
-		t.Errorf("others called %d times while %d sessions went", calls, *many)
-	}
+	assert.Equalf(t, 1, queries, "%d queries looked for the sessions, want 1", queries)
+	assert.Truef(t, calls >= *many/10/most, "others called %d times while %d sessions went", calls, *many)
 }
 
 // fillSessions writes the sessions of a user. A tenth of them expire in an hour.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mongo"
@@ -37,22 +38,16 @@ func TestMigrate(t *testing.T) {
 	delete(prisma["authenticators"], "credentialID")
 	for origin, open := range map[string]func(database) (*mongo.Adapter, error){"@auth/mongodb-adapter": atAuthJS, "Prisma on MongoDB": atPrisma} {
 		t.Run(origin, func(t *testing.T) {
-			if !strings.Contains(page, "\n### "+origin+"\n") {
-				t.Fatal("the guide has no such section")
-			}
+			require.Contains(t, page, "\n### "+origin+"\n", "the guide has no such section")
 			db := standalone.connect(t).Database(standalone.newDatabase(t))
 			if strings.HasPrefix(origin, "Prisma") {
-				if err := mongotest.MakePrisma(t.Context(), db, ""); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, mongotest.MakePrisma(t.Context(), db, ""))
 				store(t, db, prisma, map[string]string{"users": "User", "accounts": "Account", "sessions": "Session", "authenticators": "Authenticator"})
 			} else {
 				store(t, db, ada(), nil)
 			}
 			a := must(open(database{db}))(t)
-			if err := a.EnsureIndexes(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureIndexes(t.Context()))
 			isAda(t, a)
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mongo"
@@ -15,18 +17,15 @@ import (
 
 func none(t testing.TB, what string, got *adapter.Password, err error) {
 	t.Helper()
-	if got != nil || err != nil {
-		t.Fatalf("%s: got %v, %v, want nothing", what, got, err)
-	}
+	require.Truef(t, got == nil && err == nil, "%s: got %v, %v, want nothing", what, got, err)
 }
 
 // callPasswords calls the methods of adapter.Passwords.
 func callPasswords(t *testing.T, a *mongo.Adapter) {
 	t.Helper()
 	ctx := t.Context()
-	if _, has := adapter.Capability[adapter.Passwords](a); !has {
-		t.Fatal("the adapter says that it has no passwords")
-	}
+	_, has := adapter.Capability[adapter.Passwords](a)
+	require.True(t, has, "the adapter says that it has no passwords")
 	user := must(a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "H "}))(t)
 	again, err := a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "h"})
 	refused(t, "an address twice", again, err, adapter.ErrConflict)
@@ -45,9 +44,8 @@ func callPasswords(t *testing.T, a *mongo.Adapter) {
 	}
 	for _, wrong := range []adapter.Password{{}, {Hash: strings.Repeat("x", 2001)}, {Hash: "h", State: strings.Repeat("x", 32001)}} {
 		wrong.UserID = user.ID
-		if got, err := a.SetPassword(ctx, wrong); got != nil || err == nil {
-			t.Errorf("a wrong record: got %v, %v", got, err)
-		}
+		got, err := a.SetPassword(ctx, wrong)
+		assert.Truef(t, got == nil && err != nil, "a wrong record: got %v, %v", got, err)
 	}
 	for _, nobody := range []string{"", "nobody", strings.ToUpper(user.ID), bson.NewObjectID().Hex()} {
 		got, err := a.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"})
@@ -58,9 +56,8 @@ func callPasswords(t *testing.T, a *mongo.Adapter) {
 	got, err := a.DeletePassword(ctx, user.ID, true)
 	refused(t, "the last way in", got, err, adapter.ErrLastCredential)
 	must(a.LinkAccount(ctx, adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: user.ID}))(t)
-	if deleted := must(a.DeletePassword(ctx, user.ID, true))(t); deleted == nil {
-		t.Error("the password of a user with an account was not deleted")
-	}
+	assert.NotNil(t, must(a.DeletePassword(ctx, user.ID, true))(t),
+		"the password of a user with an account was not deleted")
 	must(a.SetPassword(ctx, one))(t)
 	must(a.DeleteUser(ctx, user.ID))(t)
 	got, err = a.GetPassword(ctx, user.ID)
@@ -72,9 +69,8 @@ func TestPasswords(t *testing.T) {
 		a, db := s.newStore(t)
 		callPasswords(t, a)
 		ctx := t.Context()
-		if n := must(db.Collection("passwords").CountDocuments(ctx, bson.D{}))(t); n != 0 {
-			t.Errorf("%d passwords are left of refused and deleted users", n)
-		}
+		n := must(db.Collection("passwords").CountDocuments(ctx, bson.D{}))(t)
+		assert.Truef(t, n == 0, "%d passwords are left of refused and deleted users", n)
 		// An operator brings a hash and no state.
 		user := must(a.CreateUser(ctx, adapter.User{}))(t)
 		id := must(bson.ObjectIDFromHex(user.ID))(t)
@@ -95,15 +91,13 @@ func TestPasswordOfADeletedUser(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { must(a.DeleteUser(ctx, user.ID))(t) })
 		wg.Go(func() {
-			if _, err := a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "i"}); err != nil && !errors.Is(err, adapter.ErrNotFound) {
-				t.Error(err)
-			}
+			_, err := a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "i"})
+			assert.Truef(t, err == nil || errors.Is(err, adapter.ErrNotFound), "%v", err)
 		})
 		wg.Wait()
 	}
-	if n := must(db.Collection("passwords").CountDocuments(ctx, bson.D{}))(t); n != 0 {
-		t.Errorf("%d passwords of deleted users are left", n)
-	}
+	n := must(db.Collection("passwords").CountDocuments(ctx, bson.D{}))(t)
+	assert.Truef(t, n == 0, "%d passwords of deleted users are left", n)
 	user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)
 	must(db.Collection("users").DeleteMany(ctx, bson.D{}))(t)
 	got, err := a.GetPassword(ctx, user.ID)
@@ -124,9 +118,7 @@ func TestPasswordsOfSites(t *testing.T) {
 			var with []mongo.Option
 			switch name {
 			case "Prisma":
-				if err := mongotest.MakePrisma(ctx, db, ""); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, mongotest.MakePrisma(ctx, db, ""))
 				with = append(with, mongo.WithCollections(names))
 			case "other names":
 				collection = "secrets"
@@ -135,12 +127,9 @@ func TestPasswordsOfSites(t *testing.T) {
 			lacks := func(what, reason string) {
 				t.Helper()
 				a := newAdapter(t, db, with...)
-				if err := errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)); err != nil {
-					t.Fatalf("%s: %v", what, err)
-				}
-				if _, has := adapter.Capability[adapter.Passwords](a); has {
-					t.Errorf("%s: the adapter says that it has passwords", what)
-				}
+				require.NoError(t, errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)), what)
+				_, has := adapter.Capability[adapter.Passwords](a)
+				assert.Falsef(t, has, "%s: the adapter says that it has passwords", what)
 				user := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "a@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "1"},
 					&adapter.Authenticator{CredentialID: "c"}))(t)
 				_, err1 := a.GetPassword(ctx, user.ID)
@@ -149,38 +138,27 @@ func TestPasswordsOfSites(t *testing.T) {
 				_, err4 := a.DeletePassword(ctx, user.ID, false)
 				_, err5 := a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, adapter.Password{Hash: "h"})
 				for i, err := range []error{err1, err2, err3, err4, err5} {
-					if !errors.Is(err, adapter.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
-						t.Errorf("%s, call %d: got %v, want ErrUnsupported and %q", what, i+1, err, reason)
-					}
+					assert.Truef(t, errors.Is(err, adapter.ErrUnsupported) && strings.Contains(err.Error(), reason),
+						"%s, call %d: got %v, want ErrUnsupported and %q", what, i+1, err, reason)
 				}
 				must(a.DeleteAuthenticator(ctx, user.ID, "c", true))(t)
 				must(a.DeleteUser(ctx, user.ID))(t)
 			}
 			if len(with) > 0 {
 				lacks("without the collection", "IndexChanges")
-				if there := must(db.ListCollectionNames(ctx, bson.D{{Key: "name", Value: collection}}))(t); len(there) > 0 {
-					t.Error("the adapter has made the collection")
-				}
+				assert.True(t, len(must(db.ListCollectionNames(ctx, bson.D{{Key: "name", Value: collection}}))(t)) <= 0,
+					"the adapter has made the collection")
 			}
 			must(db.Collection(collection).InsertOne(ctx, bson.M{"user": "ada", "bcrypt": "…"}))(t)
 			lacks("a collection of the application", "another kind")
-			if err := db.Collection(collection).Drop(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if err := mongotest.ApplyIndexChanges(ctx, db, newAdapter(t, db, with...)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.Collection(collection).Drop(ctx))
+			require.NoError(t, mongotest.ApplyIndexChanges(ctx, db, newAdapter(t, db, with...)))
 			a := newAdapter(t, db, with...)
-			if _, has := adapter.Capability[adapter.Passwords](a); has == (len(with) > 0) {
-				t.Errorf("before the first call the adapter says of passwords: %v", has)
-			}
-			if err := errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)); err != nil {
-				t.Fatal(err)
-			}
+			_, has := adapter.Capability[adapter.Passwords](a)
+			assert.NotEqual(t, len(with) > 0, has, "before the first call the adapter says of passwords")
+			require.NoError(t, errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)))
 			callPasswords(t, a)
-			if left := must(a.IndexChanges(ctx))(t); len(left) != 0 {
-				t.Errorf("left to do: %q", left)
-			}
+			assert.Empty(t, must(a.IndexChanges(ctx))(t), "left to do")
 		})
 	}
 }
@@ -199,9 +177,8 @@ func TestRoundTripsOfPasswords(t *testing.T) {
 			trips := func(what string, want int64) {
 				t.Helper()
 				after := a.Proxy.Steps()
-				if n := after - before; n != want {
-					t.Errorf("%s takes %d round trips, want %d", what, n, want)
-				}
+				n := after - before
+				assert.Equalf(t, want, n, "%s takes %d round trips, want %d", what, n, want)
 				before = after
 			}
 			user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)

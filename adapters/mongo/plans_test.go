@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -30,13 +32,10 @@ func TestNoScans(t *testing.T) {
 	plans := map[string]int{}
 	for _, e := range entries {
 		plans[e.Op+" "+e.Plan]++
-		if e.Plan == "COLLSCAN" || e.Examined > 20 {
-			t.Errorf("%s on %s has the plan %s and examined %d documents: %s", e.Op, e.NS, e.Plan, e.Examined, e.Command)
-		}
+		assert.Truef(t, e.Plan != "COLLSCAN" && e.Examined <= 20,
+			"%s on %s has the plan %s and examined %d documents: %s", e.Op, e.NS, e.Plan, e.Examined, e.Command)
 	}
-	if len(entries) < 30 {
-		t.Errorf("the profiler saw %d commands only: %v", len(entries), plans)
-	}
+	assert.Truef(t, len(entries) >= 30, "the profiler saw %d commands only: %v", len(entries), plans)
 	t.Log(plans)
 }
 
@@ -56,9 +55,7 @@ func profiled(t *testing.T, db *mgo.Database, do func()) []command {
 	ctx := t.Context()
 	profile := func(level int32) {
 		t.Helper()
-		if err := db.RunCommand(ctx, bson.D{{Key: "profile", Value: level}}).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.RunCommand(ctx, bson.D{{Key: "profile", Value: level}}).Err())
 	}
 	profile(2)
 	do()
@@ -66,9 +63,7 @@ func profiled(t *testing.T, db *mgo.Database, do func()) []command {
 	ours := bson.D{{Key: "ns", Value: bson.D{{Key: "$regex", Value: "^" + db.Name() + `\.(users|accounts|sessions|verification_tokens|authenticators)$`}}}}
 	cursor := must(db.Collection("system.profile").Find(ctx, ours))(t)
 	var entries []command
-	if err := cursor.All(ctx, &entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cursor.All(ctx, &entries))
 	return entries
 }
 
@@ -96,18 +91,15 @@ func callEverything(ctx context.Context, t *testing.T, a *mongo.Adapter) {
 	t.Helper()
 	some := func(v any, err error) {
 		t.Helper()
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 	user := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "ada@example.com"},
 		adapter.Account{Type: adapter.AccountWebAuthn, Provider: "passkey", ProviderAccountID: "ada"}, &adapter.Authenticator{CredentialID: "ada", ProviderAccountID: "ada"}))(t)
 	must(a.CreateUser(ctx, adapter.User{}))(t)
 	must(a.LinkAccount(ctx, adapter.Account{UserID: user.ID, Provider: "new", ProviderAccountID: "ada"}))(t)
 	must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "second", ProviderAccountID: "ada"}))(t)
-	if got, err := a.LinkAccount(ctx, adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: "7"}); err == nil {
-		t.Errorf("an account that is taken: got %v", got)
-	}
+	got, err := a.LinkAccount(ctx, adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: "7"})
+	assert.Errorf(t, err, "an account that is taken: got %v", got)
 	for _, id := range []string{user.ID, numbered(7).Hex(), bson.NewObjectID().Hex()} {
 		some(a.GetUser(ctx, id))
 		some(a.ListAccountsByUserID(ctx, id))

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -120,21 +122,15 @@ func TestRights(t *testing.T) {
 	all := func(string, string) bool { return true }
 	t.Run("all", func(t *testing.T) {
 		a := signIn(t, withUsers.newDatabase(t), all)
-		if err := errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx), callAll(ctx, a)); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx), callAll(ctx, a)))
 	})
 	t.Run("methods only", func(t *testing.T) {
 		name := withUsers.newDatabase(t)
-		if err := newAdapter(t, admin.Database(name)).EnsureIndexes(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, newAdapter(t, admin.Database(name)).EnsureIndexes(ctx))
 		a := signIn(t, name, func(collection, action string) bool {
 			return slices.Contains([]string{"find", "insert", "remove"}, action) || action == "update" && collection != "verification_tokens"
 		})
-		if err := callAll(ctx, a); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, callAll(ctx, a))
 	})
 	t.Run("no sign-in", func(t *testing.T) {
 		db := withUsers.connect(t, func(o *options.ClientOptions) { o.Auth = nil }).Database("nobody")
@@ -152,21 +148,17 @@ func TestRights(t *testing.T) {
 				name := withUsers.newDatabase(t)
 				a := signIn(t, name, func(collection, action string) bool { return collection != without || action != right })
 				err := a.EnsureIndexes(ctx)
-				if err == nil || !strings.Contains(err.Error(), right) || !strings.Contains(err.Error(), without) {
-					t.Errorf("EnsureIndexes: got %v", err)
-				}
-				if made := must(admin.Database(name).ListCollectionNames(ctx, bson.D{}))(t); len(made) > 0 {
-					t.Errorf("EnsureIndexes failed and made %v", made)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), right) && strings.Contains(err.Error(), without),
+					"EnsureIndexes: got %v", err)
+				made := must(admin.Database(name).ListCollectionNames(ctx, bson.D{}))(t)
+				assert.Truef(t, len(made) <= 0, "EnsureIndexes failed and made %v", made)
 				if right == "listIndexes" || right == "createIndex" {
 					follow(t, admin.Database(name), a.EnsureIndexes)
 					return
 				}
 				defer func() { // the commands of the error are enough
 					follow(t, admin.Database(name), a.EnsureIndexes)
-					if err := callAll(ctx, a); err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, callAll(ctx, a))
 				}()
 				if err := callAll(ctx, a); err == nil || !strings.Contains(err.Error(), right) || !strings.Contains(err.Error(), without) || !strings.Contains(err.Error(), "CreateUser") {
 					t.Errorf("the first call: got %v", err)
@@ -198,14 +190,11 @@ func TestBesideWithFewRights(t *testing.T) {
 		_, found := a.GetUserByEmail(ctx, "secret@example.com")
 		for _, err := range []error{created, found, a.EnsureIndexes(ctx), a.CheckIndexes(ctx)} {
 			for _, part := range append(parts, "WithNewCollections") {
-				if err == nil || !strings.Contains(err.Error(), part) {
-					t.Errorf("the error does not name %s: %v", part, err)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), part), "the error does not name %s: %v", part, err)
 			}
 		}
-		if n := must(admin.Database(db.Name()).Collection("users").CountDocuments(ctx, bson.D{}))(t); n != 0 {
-			t.Errorf("%d users were stored", n)
-		}
+		n := must(admin.Database(db.Name()).Collection("users").CountDocuments(ctx, bson.D{}))(t)
+		assert.Truef(t, n == 0, "%d users were stored", n)
 		return a
 	}
 	for _, full := range []bool{true, false} {
@@ -213,17 +202,13 @@ func TestBesideWithFewRights(t *testing.T) {
 			t.Parallel()
 			name := withUsers.newDatabase(t)
 			there := admin.Database(name)
-			if err := mongotest.MakePrisma(ctx, there, ""); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, mongotest.MakePrisma(ctx, there, ""))
 			if full {
 				store(t, there, ada(), map[string]string{"users": "User", "accounts": "Account", "sessions": "Session", "authenticators": "Authenticator"})
 			}
 			db := signIn(t, name, "role_"+strings.ToLower(rand.Text()))
 			a := refusedWith(t, db, "find on "+name+".User", "listIndexes on "+name+".Account")
-			if err := mongotest.Run(ctx, there, a.EnsureIndexes(ctx).Error()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, mongotest.Run(ctx, there, a.EnsureIndexes(ctx).Error()))
 			refusedWith(t, db, "mongo.Prisma()")
 			must(newAdapter(t, db, mongo.WithNewCollections()).CreateUser(ctx, adapter.User{}))(t)
 			must(newAdapter(t, db).CreateUser(ctx, adapter.User{}))(t) // somebody is known now
@@ -235,18 +220,12 @@ func TestBesideWithFewRights(t *testing.T) {
 		role := "role_" + strings.ToLower(rand.Text())
 		db, there := signIn(t, name, role), admin.Database(name)
 		revoke := bson.D{{Key: "revokePrivilegesFromRole", Value: role}, {Key: "privileges", Value: lists(name)}}
-		if err := there.RunCommand(ctx, revoke).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, there.RunCommand(ctx, revoke).Err())
 		a := refusedWith(t, db, "listCollections on "+name+":")
 		follow(t, there, a.EnsureIndexes)
-		if err := callAll(ctx, newAdapter(t, db)); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, callAll(ctx, newAdapter(t, db)))
 		must(a.CreateUser(ctx, adapter.User{}))(t)
-		if err := there.RunCommand(ctx, revoke).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, there.RunCommand(ctx, revoke).Err())
 		must(newAdapter(t, db).CreateUser(ctx, adapter.User{}))(t)
 	})
 }
@@ -258,36 +237,26 @@ func TestRightsAreLost(t *testing.T) {
 	role := "role_" + strings.ToLower(rand.Text())
 	client := must(mongotest.SignIn(t, db, withUsers.url(t), role, ownCollections, func(string, string) bool { return true }))(t)
 	a := newAdapter(t, client.Database(db.Name()))
-	if err := a.EnsureIndexes(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureIndexes(ctx))
 	revoke := bson.D{{Key: "revokePrivilegesFromRole", Value: role}, {Key: "privileges", Value: bson.A{
 		bson.M{"resource": bson.M{"db": db.Name(), "collection": "users"}, "actions": bson.A{"insert"}}}}}
-	if err := db.RunCommand(ctx, revoke).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.RunCommand(ctx, revoke).Err())
 	_, err := a.CreateUser(ctx, adapter.User{Email: "secret@example.com"})
-	if err == nil || !strings.Contains(err.Error(), "insert on the collection users (code 13)") {
-		t.Errorf("got %v", err)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "insert on the collection users (code 13)"), "got %v", err)
 	quotesNothing(t, "CreateUser", err, "secret@")
 }
 
 // quotesNothing searches an error, and those that it wraps, for a secret.
 func quotesNothing(t *testing.T, what string, err error, secret string) {
 	t.Helper()
-	if err == nil {
-		t.Errorf("%s: got no error", what)
-	}
+	assert.Errorf(t, err, "%s: got no error", what)
 	var visit func(err error)
 	visit = func(err error) {
 		if err == nil {
 			return
 		}
 		for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err), fmt.Sprintf("%s", err)} {
-			if strings.Contains(text, secret) {
-				t.Errorf("%s: the error quotes a value: %s", what, text)
-			}
+			assert.NotContainsf(t, text, secret, "%s: the error quotes a value", what)
 		}
 		if command, ok := errors.AsType[mgo.CommandError](err); ok && strings.Contains(command.Raw.String(), secret) {
 			t.Errorf("%s: the answer of the server is in the error: %s", what, command.Raw)
@@ -336,22 +305,16 @@ func TestErrorsQuoteNothing(t *testing.T) {
 			},
 		} {
 			err := call()
-			if !errors.Is(err, adapter.ErrConflict) {
-				t.Errorf("%s: got %v, want ErrConflict", what, err)
-			}
+			assert.ErrorIsf(t, err, adapter.ErrConflict, "%s: got %v, want ErrConflict", what, err)
 			if said, ok := errors.AsType[mgo.CommandError](err); what != "CreateUserWithAccount" && (!ok || said.Code != 11000) {
 				t.Errorf("%s: the code is lost: %v", what, err)
 			}
 			quotesNothing(t, what, err, secret)
 		}
-		if err := db.Collection("users").Indexes().DropOne(ctx, "email_unique"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Collection("users").Indexes().DropOne(ctx, "email_unique"))
 		must(db.Collection("users").InsertOne(ctx, bson.M{"email": secret}))(t)
 		err := newAdapter(t, db).EnsureIndexes(ctx)
-		if !errors.Is(err, adapter.ErrConflict) {
-			t.Errorf("EnsureIndexes over duplicates: got %v", err)
-		}
+		assert.ErrorIs(t, err, adapter.ErrConflict, "EnsureIndexes over duplicates")
 		quotesNothing(t, "EnsureIndexes", err, secret)
 	})
 }
@@ -411,9 +374,8 @@ func TestIndexesOfTheSite(t *testing.T) {
 			}
 		}
 		for collection, want := range map[string]int64{"users": 2, "accounts": 1, "sessions": 1, "authenticators": 1} {
-			if n := must(db.Collection(collection).CountDocuments(ctx, bson.D{}))(t); n != want {
-				t.Errorf("%s has %d documents, want %d", collection, n, want)
-			}
+			n := must(db.Collection(collection).CountDocuments(ctx, bson.D{}))(t)
+			assert.Equalf(t, want, n, "%s has %d documents, want %d", collection, n, want)
 		}
 		got, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com", Name: new("D")})
 		refused(t, "an address that is taken", got, err, adapter.ErrConflict)

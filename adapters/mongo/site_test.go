@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -50,22 +52,18 @@ func isAda(t *testing.T, a *mongo.Adapter) {
 	t.Helper()
 	ctx := t.Context()
 	user := must(a.GetUserByEmail(ctx, "ada@example.com"))(t)
-	if user == nil || user.Name == nil || *user.Name != "Ada" || user.EmailVerified == nil || !user.EmailVerified.Equal(adaVerified) {
-		t.Fatalf("the user is %+v", user)
-	}
+	require.Truef(t, user != nil && user.Name != nil && *user.Name == "Ada" && user.EmailVerified != nil && user.EmailVerified.Equal(adaVerified),
+		"the user is %+v", user)
 	byAccount := must(a.GetUserByAccount(ctx, adapter.AccountKey{Provider: "github", ProviderAccountID: "1"}))(t)
 	both := must(a.GetSessionAndUser(ctx, "theirs"))(t)
 	account := must(a.GetAccount(ctx, "1", "github"))(t)
 	passkey := must(a.GetAuthenticator(ctx, "credential"))(t)
-	if byAccount == nil || byAccount.ID != user.ID || both == nil || both.User.ID != user.ID || !both.Session.Expires.Equal(adaExpires) {
-		t.Errorf("got %v by the account, and %v by the session", byAccount, both)
-	}
-	if account == nil || account.UserID != user.ID || account.ExpiresAt == nil || *account.ExpiresAt != 1700000000 {
-		t.Errorf("the account is %+v", account)
-	}
-	if passkey == nil || passkey.UserID != user.ID || passkey.Counter != 5 || !passkey.CredentialBackedUp {
-		t.Errorf("the passkey is %+v", passkey)
-	}
+	assert.Truef(t, byAccount != nil && byAccount.ID == user.ID && both != nil && both.User.ID == user.ID && both.Session.Expires.Equal(adaExpires),
+		"got %v by the account, and %v by the session", byAccount, both)
+	assert.Truef(t, account != nil && account.UserID == user.ID && account.ExpiresAt != nil && *account.ExpiresAt == 1700000000,
+		"the account is %+v", account)
+	assert.Truef(t, passkey != nil && passkey.UserID == user.ID && passkey.Counter == 5 && passkey.CredentialBackedUp,
+		"the passkey is %+v", passkey)
 }
 
 // TestEncodings: values that another program stored in another form are refused by the first
@@ -129,24 +127,17 @@ func TestEncodings(t *testing.T) {
 			_, byID := a.GetUser(ctx, "0b0e9a5e-5d0c-4a0b-9a57-000000000001")
 			_, created := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
 			for _, err := range []error{byEmail, byID, created, a.EnsureIndexes(ctx), a.CheckIndexes(ctx)} {
-				if err == nil || !strings.Contains(err.Error(), "run db.runCommand") || errors.Is(err, adapter.ErrConflict) || strings.Contains(err.Error(), "theirs") {
-					t.Fatalf("got %v, want a refusal with the commands", err)
-				}
+				require.Truef(t, err != nil && strings.Contains(err.Error(), "run db.runCommand") && !errors.Is(err, adapter.ErrConflict) && !strings.Contains(err.Error(), "theirs"),
+					"got %v, want a refusal with the commands", err)
 			}
-			if n := must(db.Collection("users").CountDocuments(ctx, bson.D{}))(t); n != 1 {
-				t.Errorf("%d users are stored", n)
-			}
-			if err := mongotest.Run(ctx, db, byEmail.Error()); err != nil {
-				t.Fatal(err)
-			}
-			if err := a.EnsureIndexes(ctx); err != nil {
-				t.Fatal(err)
-			}
+			n := must(db.Collection("users").CountDocuments(ctx, bson.D{}))(t)
+			assert.Truef(t, n == 1, "%d users are stored", n)
+			require.NoError(t, mongotest.Run(ctx, db, byEmail.Error()))
+			require.NoError(t, a.EnsureIndexes(ctx))
 			isAda(t, a)
 			for collection, document := range d { // nothing else is lost
-				if n := must(db.Collection(collection).CountDocuments(ctx, bson.D{}))(t); n != 1 {
-					t.Errorf("%s has %d documents after %v", collection, n, document)
-				}
+				n := must(db.Collection(collection).CountDocuments(ctx, bson.D{}))(t)
+				assert.Truef(t, n == 1, "%s has %d documents after %v", collection, n, document)
 			}
 		})
 	}
@@ -176,19 +167,14 @@ func TestValuesThatStandForNothing(t *testing.T) {
 			wrong[field.field] = field.value
 			store(t, db, map[string]bson.M{field.collection: wrong}, nil)
 			_, err := newAdapter(t, db).GetUserByEmail(ctx, "ada@example.com")
-			if err == nil {
-				t.Fatal("got no error")
-			}
+			require.Error(t, err, "got no error")
 			_, command, _ := strings.Cut(err.Error(), "run db.runCommand(")
 			var list bson.D
-			if err := bson.UnmarshalExtJSON([]byte(command[:strings.LastIndex(command, ")")]), false, &list); err != nil {
-				t.Fatalf("%s: %v", command, err)
-			}
+			require.NoError(t, bson.UnmarshalExtJSON([]byte(command[:strings.LastIndex(command, ")")]), false, &list), command)
 			found := must(db.RunCommandCursor(ctx, list))(t)
 			var all []bson.M
-			if err := found.All(ctx, &all); err != nil || len(all) != 1 {
-				t.Fatalf("listed are %v, %v, want one document", all, err)
-			}
+			err = found.All(ctx, &all)
+			require.Truef(t, err == nil && len(all) == 1, "listed are %v, %v, want one document", all, err)
 			must(db.Collection(field.collection).DeleteOne(ctx, bson.M{"_id": all[0]["_id"]}))(t)
 			isAda(t, newAdapter(t, db))
 		})
@@ -202,12 +188,9 @@ func TestDamagedRecord(t *testing.T) {
 	d["sessions"]["expires"] = "damaged"
 	store(t, db, d, nil)
 	a := newAdapter(t, db)
-	if user := must(a.GetUserByEmail(t.Context(), "ada@example.com"))(t); user == nil {
-		t.Error("the user is absent")
-	}
-	if got, err := a.GetSessionAndUser(t.Context(), "theirs"); err == nil {
-		t.Errorf("the damaged session: got %v", got)
-	}
+	assert.NotNil(t, must(a.GetUserByEmail(t.Context(), "ada@example.com"))(t), "the user is absent")
+	got, err := a.GetSessionAndUser(t.Context(), "theirs")
+	assert.Errorf(t, err, "the damaged session: got %v", got)
 }
 
 // TestBeside: the adapter does not begin with nobody beside the people of another library.
@@ -243,9 +226,7 @@ func TestBeside(t *testing.T) {
 	}
 	own := func(t *testing.T, db *mgo.Database, opts ...mongo.Option) {
 		t.Helper()
-		if err := newAdapter(t, db, append(opts, mongo.WithNewCollections())...).EnsureIndexes(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, newAdapter(t, db, append(opts, mongo.WithNewCollections())...).EnsureIndexes(t.Context()))
 	}
 	for name, c := range map[string]struct {
 		make    func(t *testing.T, db *mgo.Database)
@@ -333,30 +314,22 @@ func TestBeside(t *testing.T) {
 			_, lookup := a.GetUserByEmail(ctx, "bob@example.com")
 			_, created := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})
 			for method, err := range map[string]error{"EnsureIndexes": a.EnsureIndexes(ctx), "CheckIndexes": a.CheckIndexes(ctx), "GetUserByEmail": lookup, "CreateUser": created} {
-				if (err == nil) != (len(c.names) == 0) {
-					t.Errorf("%s: got %v", method, err)
-				}
+				assert.Equalf(t, len(c.names) == 0, err == nil, "%s: got %v", method, err)
 				for _, part := range c.names {
-					if err != nil && !strings.Contains(err.Error(), part) {
-						t.Errorf("%s: the error does not name %s: %v", method, part, err)
-					}
+					assert.Truef(t, err == nil || strings.Contains(err.Error(), part),
+						"%s: the error does not name %s: %v", method, part, err)
 				}
 			}
 			if after := must(db.ListCollectionNames(ctx, bson.D{}))(t); len(c.names) > 0 && len(after) != len(before) {
 				t.Errorf("collections were made: %v, before %v", after, before)
 			}
-			if lookup != nil && strings.Contains(lookup.Error(), "another product's") && strings.Contains(lookup.Error(), "runCommand") {
-				t.Errorf("the error has commands: %v", lookup)
-			}
+			assert.Falsef(t, lookup != nil && strings.Contains(lookup.Error(), "another product's") && strings.Contains(lookup.Error(), "runCommand"),
+				"the error has commands: %v", lookup)
 			if lookup != nil && strings.Contains(lookup.Error(), "serves them") { // that advice works
 				b := newAdapter(t, db, mongo.WithCollections(advised(t, lookup)))
 				changes := must(b.IndexChanges(ctx))(t)
-				if err := mongotest.Run(ctx, db, strings.Join(changes, "; ")); err != nil {
-					t.Fatal(err)
-				}
-				if err := b.EnsureIndexes(ctx); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, mongotest.Run(ctx, db, strings.Join(changes, "; ")))
+				require.NoError(t, b.EnsureIndexes(ctx))
 				if name != "Prisma, nobody yet" {
 					isAda(t, b)
 				}
@@ -393,9 +366,7 @@ func TestPayload(t *testing.T) {
 		t.Errorf("EnsureIndexes: got %v", err)
 	}
 	user := must(a.GetUserByEmail(ctx, "ada@example.com"))(t)
-	if user == nil || user.ID != adaID.Hex() {
-		t.Fatalf("got %v", user)
-	}
+	require.Truef(t, user != nil && user.ID == adaID.Hex(), "got %v", user)
 	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: user.ID, Name: adapter.To(new("Ada"))}))(t)
 	if d := must(db.Collection("users").FindOne(ctx, bson.D{}).Raw())(t); d.Lookup("hash").StringValue() != "h" || d.Lookup("salt").StringValue() != "s" {
 		t.Errorf("the user is now %v", d)
@@ -412,9 +383,8 @@ func TestNamesThatCantBe(t *testing.T) {
 		"two layouts": {mongo.WithCollections(mongo.Prisma()), mongo.WithCollections(mongo.Collections{})},
 		"prefix":      {mongo.WithPrefix("system.")},
 	} {
-		if _, err := mongo.New(db, opts...); err == nil {
-			t.Errorf("%s: got no error", name)
-		}
+		_, err := mongo.New(db, opts...)
+		assert.Errorf(t, err, "%s: got no error", name)
 	}
 }
 
@@ -425,14 +395,10 @@ func TestPrisma(t *testing.T) {
 	onEachServer(t, func(t *testing.T, s server) {
 		ctx := t.Context()
 		db := s.connect(t).Database(s.newDatabase(t))
-		if err := mongotest.MakePrisma(ctx, db, ""); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, mongotest.MakePrisma(ctx, db, ""))
 		before := objects(t, db)
 		a := newAdapter(t, db, mongo.WithCollections(mongo.Prisma()))
-		if err := errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(a.EnsureIndexes(ctx), a.CheckIndexes(ctx)))
 		user := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "ada@example.com"}, adapter.Account{Type: "webauthn", Provider: "passkey", ProviderAccountID: "1", ExpiresAt: new(int64(1700000000))},
 			&adapter.Authenticator{CredentialID: "credential", ProviderAccountID: "1", Counter: 5}))(t)
 		must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: user.ID, Expires: adaExpires}))(t)
@@ -444,53 +410,41 @@ func TestPrisma(t *testing.T) {
 		}
 		for _, collection := range []string{"User", "Account", "Session"} {
 			d := document(collection)
-			if d.Lookup("createdAt").Type != bson.TypeDateTime || d.Lookup("updatedAt").Type != bson.TypeDateTime {
-				t.Errorf("%s: got %v, want createdAt and updatedAt", collection, d)
-			}
+			assert.Truef(t, d.Lookup("createdAt").Type == bson.TypeDateTime && d.Lookup("updatedAt").Type == bson.TypeDateTime,
+				"%s: got %v, want createdAt and updatedAt", collection, d)
 		}
 		if d := document("Authenticator"); d.Lookup("_id").StringValue() != "credential" || d.Lookup("counter").Type != bson.TypeInt32 {
 			t.Errorf("the passkey is %v", d)
 		}
-		if d := document("Account"); d.Lookup("expires_at").Type != bson.TypeInt32 {
-			t.Errorf("the account is %v", d)
-		}
+		d := document("Account")
+		assert.Equalf(t, bson.TypeInt32, d.Lookup("expires_at").Type, "the account is %v", d)
 		was := document("User").Lookup("updatedAt").Time()
 		for !document("User").Lookup("updatedAt").Time().After(was) {
 			must(a.UpdateUser(ctx, adapter.UserUpdate{ID: user.ID, Name: adapter.To(new("Ada"))}))(t)
 		}
 		must(a.DeleteAuthenticator(ctx, user.ID, "second", true))(t)
-		if n := must(db.Collection("User").CountDocuments(ctx, bson.D{{Key: "gatehouseRemovalUntil", Value: bson.D{{Key: "$exists", Value: true}}}}))(t); n != 0 {
-			t.Error("the user is still reserved")
-		}
-		if !a.RequiresEmail() {
-			t.Error("RequiresEmail is false over Prisma's index")
-		}
+		n := must(db.Collection("User").CountDocuments(ctx, bson.D{{Key: "gatehouseRemovalUntil", Value: bson.D{{Key: "$exists", Value: true}}}}))(t)
+		assert.True(t, n == 0, "the user is still reserved")
+		assert.True(t, a.RequiresEmail(), "RequiresEmail is false over Prisma's index")
 		for range 2 {
 			none, err := a.CreateUser(ctx, adapter.User{})
-			if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
-				t.Errorf("a user without an address: got %v, %v", none, err)
-			}
+			assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !errors.Is(err, adapter.ErrNotFound),
+				"a user without an address: got %v, %v", none, err)
 		}
-		if after := objects(t, db); after != before {
-			t.Errorf("the database has %s, before %s", after, before)
-		}
+		after := objects(t, db)
+		assert.Equalf(t, before, after, "the database has %s, before %s", after, before)
 
 		changes := must(a.IndexChanges(ctx))(t)
 		for _, line := range []string{
 			`Account: @@index([userId], map: "userId_1")`, `Session: @@index([userId], map: "userId_1")`,
 			`Session: @@index([expires], map: "expires_1")`, `VerificationToken: @@index([expires], map: "expires_1")`,
 		} {
-			if line = "// schema.prisma, model " + line + "\ndb.runCommand("; !strings.Contains(strings.Join(changes, "; "), line) {
-				t.Errorf("IndexChanges has no line %s: %q", line, changes)
-			}
+			line = "// schema.prisma, model " + line + "\ndb.runCommand("
+			assert.Containsf(t, strings.Join(changes, "; "), line, "IndexChanges has no line %s: %q", line, changes)
 		}
-		if err := mongotest.Run(ctx, db, strings.Join(changes, "; ")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, mongotest.Run(ctx, db, strings.Join(changes, "; ")))
 		b := newAdapter(t, db, mongo.WithCollections(mongo.Prisma()))
-		if err := b.EnsureIndexes(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.EnsureIndexes(ctx))
 		if again := must(b.IndexChanges(ctx))(t); len(again) > 0 || b.RequiresEmail() {
 			t.Errorf("after IndexChanges: RequiresEmail is %v, and there are more changes: %v", b.RequiresEmail(), again)
 		}
@@ -521,16 +475,12 @@ func TestPrismaWithoutAnIndex(t *testing.T) {
 	db := standalone.connect(t).Database(standalone.newDatabase(t))
 	const index = "Account_provider_providerAccountId_key"
 	const line = `model Account: @@unique([provider, providerAccountId], map: "provider_1_providerAccountId_1")`
-	if err := errors.Join(mongotest.MakePrisma(ctx, db, ""), db.Collection("Account").Indexes().DropOne(ctx, index)); err != nil {
-		t.Fatal(err)
-	}
+	err := errors.Join(mongotest.MakePrisma(ctx, db, ""), db.Collection("Account").Indexes().DropOne(ctx, index))
+	require.NoError(t, err)
 	a := newAdapter(t, db, mongo.WithCollections(mongo.Prisma()))
-	if err := a.EnsureIndexes(ctx); err == nil || !strings.Contains(err.Error(), line) {
-		t.Errorf("got %v", err)
-	}
-	if changes := strings.Join(must(a.IndexChanges(ctx))(t), "; "); !strings.Contains(changes, line) {
-		t.Errorf("IndexChanges has no line %s: %q", line, changes)
-	}
+	err = a.EnsureIndexes(ctx)
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), line), "got %v", err)
+	assert.Containsf(t, strings.Join(must(a.IndexChanges(ctx))(t), "; "), line, "IndexChanges has no line %s", line)
 }
 
 // TestKindsAtTheFirstCall: collections that can't hold the records are refused by the first
@@ -541,11 +491,8 @@ func TestKindsAtTheFirstCall(t *testing.T) {
 		"collation": options.CreateCollection().SetCollation(&options.Collation{Locale: "en", Strength: 2}),
 	} {
 		db := standalone.connect(t).Database(standalone.newDatabase(t))
-		if err := db.CreateCollection(t.Context(), "sessions", o); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := newAdapter(t, db).GetUser(t.Context(), adaID.Hex()); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		require.NoError(t, db.CreateCollection(t.Context(), "sessions", o))
+		_, err := newAdapter(t, db).GetUser(t.Context(), adaID.Hex())
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), name), "%s: got %v", name, err)
 	}
 }

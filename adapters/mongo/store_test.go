@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -61,11 +63,7 @@ func (s server) url(t testing.TB) string {
 func (s server) env(t testing.TB) *mongotest.Env {
 	t.Helper()
 	env := must(mongotest.Open(mongotest.Settings{URL: s.url(t), Users: withUsers.url(t)}))(t)
-	t.Cleanup(func() {
-		if err := env.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { assert.NoError(t, env.Close(context.Background())) })
 	return env
 }
 
@@ -74,9 +72,8 @@ func (s server) version(t testing.TB) string {
 	var info struct {
 		Version string `bson:"version"`
 	}
-	if err := s.connect(t).Database("admin").RunCommand(t.Context(), bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info); err != nil {
-		t.Fatal(err)
-	}
+	err := s.connect(t).Database("admin").RunCommand(t.Context(), bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info)
+	require.NoError(t, err)
 	return info.Version
 }
 
@@ -106,9 +103,7 @@ func (s server) connect(t testing.TB, change ...func(*options.ClientOptions)) *m
 		c(o)
 	}
 	client, err := mgo.Connect(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	return client
 }
@@ -124,44 +119,32 @@ func (s server) newStore(t testing.TB) (*mongo.Adapter, *mgo.Database) {
 	t.Helper()
 	db := s.connect(t).Database(s.newDatabase(t))
 	a := newAdapter(t, db)
-	if err := a.EnsureIndexes(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureIndexes(t.Context()))
 	return a, db
 }
 
 func newAdapter(t testing.TB, db *mgo.Database, opts ...mongo.Option) *mongo.Adapter {
 	t.Helper()
 	a, err := mongo.New(db, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
 func must[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 }
 
 func same[T any](t testing.TB, what string, got *T, want T) {
 	t.Helper()
-	if got == nil {
-		t.Fatalf("%s: got nil", what)
-	}
-	if d := cmp.Diff(want, *got); d != "" {
-		t.Fatalf("%s (-want +got):\n%s", what, d)
-	}
+	require.NotNilf(t, got, "%s: got nil", what)
+	require.Empty(t, cmp.Diff(want, *got), what)
 }
 
 func refused[T any](t testing.TB, what string, got *T, err, want error) {
 	t.Helper()
-	if got != nil || !errors.Is(err, want) {
-		t.Fatalf("%s: got %v, %v, want %v", what, got, err, want)
-	}
+	require.Truef(t, got == nil && errors.Is(err, want), "%s: got %v, %v, want %v", what, got, err, want)
 }

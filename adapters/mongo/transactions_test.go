@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -38,15 +40,11 @@ func TestTransactionThatCantBeEndedAtOnce(t *testing.T) {
 		}
 		must(h.Proxy.Inject(fault.HoldReply, step))(t)
 		down := must(h.Proxy.Inject(fault.Down, step+1))(t)
-		if err := within(t, 200*time.Millisecond, signUp); err == nil {
-			t.Fatalf("the sign-up needs no answer of step %d", step)
-		}
+		require.Errorf(t, within(t, 200*time.Millisecond, signUp), "the sign-up needs no answer of step %d", step)
 		<-down.Hit()
 		ping := func(ctx context.Context) error { return h.Client.Ping(ctx, nil) }
 		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
-			if within(t, time.Until(end), ping) == nil {
-				t.Fatal("the server is not cut off")
-			}
+			require.Error(t, within(t, time.Until(end), ping), "the server is not cut off")
 		}
 		h.Proxy.Heal()
 		for within(t, time.Second, ping) != nil { // each failure ends a dead connection
@@ -80,20 +78,14 @@ func TestStatementThatComesTooLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	statement := network.delay("startTransaction")
-	if err := signUp("ada"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("a sign-up whose first statement does not arrive: %v", err)
-	}
+	require.ErrorIs(t, signUp("ada"), context.DeadlineExceeded, "a sign-up whose first statement does not arrive")
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for client.NumberSessionsInProgress() > 0 { // the adapter is ending the transaction
 		<-tick.C
 	}
-	if err := (<-statement).deliver(); err != nil {
-		t.Fatal(err)
-	}
-	if err := signUp("ada"); err != nil {
-		t.Errorf("after a statement that came too late: %v", err)
-	}
+	require.NoError(t, (<-statement).deliver())
+	assert.NoError(t, signUp("ada"), "after a statement that came too late")
 }
 
 // slowNetwork connects clients. It can deliver a request after the client has closed the

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -28,9 +30,7 @@ var (
 func farFromUTC(t *testing.T, env *mysqltest.Env) *sql.Conn {
 	t.Helper()
 	conn, err := env.Admin.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	runOn(t, conn, "SET time_zone = '-05:00'")
 	return conn
@@ -39,9 +39,8 @@ func farFromUTC(t *testing.T, env *mysqltest.Env) *sql.Conn {
 func runOn(t *testing.T, conn *sql.Conn, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
-		if _, err := conn.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
+		_, err := conn.ExecContext(t.Context(), s)
+		require.NoError(t, err, s)
 	}
 }
 
@@ -60,9 +59,7 @@ func storeAda(t *testing.T, a *mysql.Adapter) {
 	if err == nil {
 		_, err = a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: "ada", CredentialID: "credential", Counter: 5})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // isAda checks that the person and the records are what they were, and that the person can
@@ -76,9 +73,7 @@ func isAda(t *testing.T, a *mysql.Adapter) {
 	passkey, err4 := a.GetAuthenticator(ctx, "credential")
 	link, err5 := a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "ada@example.com", Token: "link"})
 	for _, err := range []error{err1, err2, err3, err4, err5} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	switch {
 	case user == nil || user.ID != "ada" || user.Name == nil || *user.Name != adaName:
@@ -90,12 +85,10 @@ func isAda(t *testing.T, a *mysql.Adapter) {
 	case link == nil || !link.Expires.Equal(adaExpires) || passkey == nil || passkey.UserID != "ada" || passkey.Counter != 5:
 		t.Errorf("the link is %+v, the passkey %+v", link, passkey)
 	}
-	if _, err := a.DeleteUser(ctx, "ada"); err != nil {
-		t.Fatal(err)
-	}
-	if left, err := a.GetAccount(ctx, "1", "p"); left != nil || err != nil {
-		t.Errorf("the account of a deleted user is left: %v, %v", left, err)
-	}
+	_, err := a.DeleteUser(ctx, "ada")
+	require.NoError(t, err)
+	left, err := a.GetAccount(ctx, "1", "p")
+	assert.Truef(t, left == nil && err == nil, "the account of a deleted user is left: %v, %v", left, err)
 }
 
 // TestAdviceCanBeFollowed runs the statements that an error gives, in a session far from UTC,
@@ -194,15 +187,11 @@ func follow(t *testing.T, env *mysqltest.Env, options ...mysql.Option) {
 		a := on(t, env.Admin, options...)
 		err := a.EnsureSchema(t.Context())
 		if err == nil {
-			if err := on(t, env.Admin, options...).CheckSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, on(t, env.Admin, options...).CheckSchema(t.Context()))
 			return
 		}
 		statements := advised.FindAllString(err.Error(), -1)
-		if len(statements) == 0 {
-			t.Fatalf("no statement in %v", err)
-		}
+		require.NotEmptyf(t, statements, "no statement in %v", err)
 		runOn(t, farFromUTC(t, env), statements...)
 	}
 	t.Fatalf("after the statements: %v", on(t, env.Admin, options...).EnsureSchema(t.Context()))
@@ -221,19 +210,14 @@ func TestChangesAtASiteWithTablesOfItsOwn(t *testing.T) {
 		"ALTER TABLE Session ADD CONSTRAINT Session_userId_fkey FOREIGN KEY (userId) REFERENCES User (id) ON DELETE RESTRICT")
 	rules := foreignKeys(t, env)
 	changes, err := on(t, env.Admin, mysql.WithLayout(mysql.Prisma())).SchemaChanges(t.Context())
-	if err != nil || len(changes) == 0 {
-		t.Fatal(changes, err)
-	}
+	require.Truef(t, err == nil && len(changes) != 0, "%v %v", changes, err)
 	runOn(t, farFromUTC(t, env), changes...)
 	a = on(t, env.Admin, mysql.WithLayout(mysql.Prisma()))
-	if again, err := a.SchemaChanges(t.Context()); err != nil || len(again) > 0 {
-		t.Errorf("after the statements: %v, %v", again, err)
-	}
+	again, err := a.SchemaChanges(t.Context())
+	assert.Truef(t, err == nil && len(again) <= 0, "after the statements: %v, %v", again, err)
 	after := foreignKeys(t, env)
 	for key, rule := range rules {
-		if after[key] != rule {
-			t.Errorf("the foreign key %s was %s and is %q", key, rule, after[key])
-		}
+		assert.Equalf(t, rule, after[key], "the foreign key %s was %s and", key, rule)
 	}
 	isAda(t, a)
 }
@@ -242,9 +226,7 @@ func TestChangesAtASiteWithTablesOfItsOwn(t *testing.T) {
 func foreignKeys(t *testing.T, env *mysqltest.Env) map[string]string {
 	t.Helper()
 	rows, err := env.Admin.QueryContext(t.Context(), "SELECT CONSTRAINT_NAME, CONCAT(DELETE_RULE, ', ', UPDATE_RULE) FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE()")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = rows.Close() }()
 	rules := map[string]string{}
 	for rows.Next() {
@@ -254,9 +236,8 @@ func foreignKeys(t *testing.T, env *mysqltest.Env) map[string]string {
 		}
 		rules[name] = rule
 	}
-	if err := rows.Err(); err != nil || len(rules) == 0 {
-		t.Fatal(rules, err)
-	}
+	err = rows.Err()
+	require.Truef(t, err == nil && len(rules) != 0, "%v %v", rules, err)
 	return rules
 }
 
@@ -270,17 +251,13 @@ func TestGrantsCanBeFollowed(t *testing.T) {
 		a := account(t, env, fmt.Sprintf("few%d_", i), without(serving, right))
 		_, err := a.GetUser(t.Context(), "x")
 		statements := advised.FindAllString(fmt.Sprint(err), -1)
-		if len(statements) == 0 {
-			t.Fatalf("without %s: no statement in %v", right, err)
-		}
+		require.NotEmptyf(t, statements, "without %s: no statement in %v", right, err)
 		for _, s := range statements {
-			if _, err := inNoDatabase.ExecContext(t.Context(), s); err != nil {
-				t.Fatalf("%s: %v", s, err)
-			}
+			_, err := inNoDatabase.ExecContext(t.Context(), s)
+			require.NoError(t, err, s)
 		}
-		if _, err := a.GetUser(t.Context(), "x"); err != nil {
-			t.Errorf("with %v: %v", statements, err)
-		}
+		_, err = a.GetUser(t.Context(), "x")
+		assert.NoErrorf(t, err, "with %v", statements)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // recorder keeps the statements that return rows.
@@ -32,26 +34,20 @@ func TestSweepGoesOn(t *testing.T) {
 	ctx, now := t.Context(), time.Date(2031, 1, 2, 3, 4, 5, 0, time.UTC)
 	at := func(minutes int) string { return now.Add(time.Duration(minutes) * time.Minute).Format(time.DateTime) }
 	var sessions []string
-	if _, err := on(t, env.Admin).CreateUser(ctx, adapter.User{ID: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := on(t, env.Admin).CreateUser(ctx, adapter.User{ID: "ada"})
+	require.NoError(t, err)
 	for i := range 450 {
 		sessions = append(sessions, fmt.Sprintf("('s%d', 'ada', '%s')", i, at(i-449)))
 	}
 	const insert = "INSERT INTO session (sessionToken, userId, expires) VALUES "
-	if _, err := env.Admin.ExecContext(ctx, insert+strings.Join(sessions, ", ")); err != nil {
-		t.Fatal(err)
-	}
+	_, err = env.Admin.ExecContext(ctx, insert+strings.Join(sessions, ", "))
+	require.NoError(t, err)
 	tx, err := env.Admin.BeginTx(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = tx.Rollback() }()
 	r := &recorder{Tx: tx}
 	swept, err := on(t, r).DeleteExpired(ctx, now)
-	if err != nil || swept.Sessions != 450 {
-		t.Fatalf("got %+v, %v, want 450 sessions", swept, err)
-	}
+	require.Truef(t, err == nil && swept.Sessions == 450, "got %+v, %v, want 450 sessions", swept, err)
 	var begins []string
 	for _, query := range r.queries {
 		if _, after, found := strings.Cut(query, "s.expires >= '"); found {
@@ -59,9 +55,7 @@ func TestSweepGoesOn(t *testing.T) {
 		}
 	}
 	want := []string{at(-250), at(-50)}
-	if !slices.Equal(begins, want) {
-		t.Errorf("the batches after the first begin at %q, want %q", begins, want)
-	}
+	assert.Truef(t, slices.Equal(begins, want), "the batches after the first begin at %q, want %q", begins, want)
 }
 
 // TestPausesOnAConnection: on a connection too, a large deletion consists of batches with a pause after each. In the
@@ -89,9 +83,7 @@ func TestPausesOnAConnection(t *testing.T) {
 		}
 		n.execs = nil
 		u, err := a.DeleteUser(ctx, "ada")
-		if u == nil || err != nil {
-			t.Fatal(u, err)
-		}
+		require.Truef(t, u != nil && err == nil, "%v %v", u, err)
 		var batches, pauses int
 		for i, s := range n.execs {
 			batch := strings.HasPrefix(s.query, "DELETE FROM `session`")

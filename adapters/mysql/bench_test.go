@@ -8,6 +8,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
@@ -20,9 +22,8 @@ func benchHarness(t testing.TB, env *mysqltest.Env) adaptertest.Harness {
 	h.Second = func(t testing.TB, _ adapter.Adapter) adapter.Adapter {
 		second := h.Single(t)
 		_ = h.Faults(second) // it gets its proxy
-		if _, err := second.GetUser(t.Context(), "nobody"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := second.GetUser(t.Context(), "nobody")
+		require.NoError(t, err)
 		return second
 	}
 	return h
@@ -32,9 +33,7 @@ func benchHarness(t testing.TB, env *mysqltest.Env) adaptertest.Harness {
 func newBaseline(tb testing.TB, env *mysqltest.Env) mysqltest.Baseline {
 	tb.Helper()
 	f, err := env.Baseline()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -64,9 +63,7 @@ func BenchmarkSessions(b *testing.B) {
 			if err == nil {
 				_, err = conn.ExecContext(tb.Context(), query, first, last)
 			}
-			if err != nil {
-				tb.Fatal(err)
-			}
+			require.NoError(tb, err)
 			_ = conn.Close()
 		}
 	}
@@ -81,8 +78,6 @@ func TestRoundTrips(t *testing.T) {
 		"DeleteUser": 4}
 	for method, trips := range bench.RoundTrips(t, benchHarness(t, open(t, mysqltest.Settings{}))) {
 		most := max(1, want[method])
-		if trips.Later != most {
-			t.Errorf("%s takes %d round trips, want %d", method, trips.Later, most)
-		}
+		assert.Equalf(t, most, trips.Later, "%s takes %d round trips, want %d", method, trips.Later, most)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -22,10 +24,8 @@ func awaitStatement(t *testing.T, env *mysqltest.Env, like string, want bool) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for running := !want; running != want; <-tick.C {
-		if err := env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) > 0 FROM information_schema.PROCESSLIST "+
-			"WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND INFO LIKE ?", like).Scan(&running); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) > 0 FROM information_schema.PROCESSLIST "+
+			"WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND INFO LIKE ?", like).Scan(&running))
 	}
 }
 
@@ -33,17 +33,13 @@ func awaitStatement(t *testing.T, env *mysqltest.Env, like string, want bool) {
 func readLock(t *testing.T, env *mysqltest.Env) (unlock func()) {
 	t.Helper()
 	conn, err := env.Admin.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.ExecContext(t.Context(), "FLUSH TABLES WITH READ LOCK"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = conn.ExecContext(t.Context(), "FLUSH TABLES WITH READ LOCK")
+	require.NoError(t, err)
 	return func() {
 		_, err := conn.ExecContext(context.WithoutCancel(t.Context()), "UNLOCK TABLES")
-		if err = errors.Join(err, conn.Close()); err != nil {
-			t.Error(err)
-		}
+		err = errors.Join(err, conn.Close())
+		assert.NoError(t, err)
 	}
 }
 
@@ -56,13 +52,9 @@ func TestCancelledCommit(t *testing.T) {
 		t.Run(fmt.Sprint(conns, " connections"), func(t *testing.T) {
 			db, proxy := poolThroughProxy(t, env, conns)
 			a, id := on(t, db), fmt.Sprint("u", conns)
-			if err := a.CheckSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.CheckSchema(t.Context()))
 			held, err := proxy.Inject(fault.HoldReply, 2) // of the statement before COMMIT
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { _, err := a.CreateUser(ctx, adapter.User{ID: id}); ended <- err }()
@@ -77,12 +69,10 @@ func TestCancelledCommit(t *testing.T) {
 			}
 			unlock()
 			awaitStatement(t, env, "COMMIT%", false)
-			if u, err := sure.GetUser(t.Context(), id); u != nil || err != nil {
-				t.Errorf("after the call had returned: %v, %v", u, err)
-			}
-			if _, err := a.CreateUser(t.Context(), adapter.User{ID: id}); err != nil {
-				t.Errorf("the next call: %v", err)
-			}
+			u, err := sure.GetUser(t.Context(), id)
+			assert.Truef(t, u == nil && err == nil, "after the call had returned: %v, %v", u, err)
+			_, err = a.CreateUser(t.Context(), adapter.User{ID: id})
+			assert.NoError(t, err, "the next call")
 		})
 	}
 }
@@ -108,12 +98,10 @@ func TestCancelledCommitOnAConnection(t *testing.T) {
 	cancel()
 	unlock()
 	err = <-ended
-	if u, look := on(t, env.Admin).GetUser(t.Context(), "u"); look != nil || (u != nil) != (err == nil) {
-		t.Errorf("the call says %v, and stored is %v (%v)", err, u, look)
-	}
-	if _, err := a.CreateUser(t.Context(), adapter.User{ID: "next"}); err != nil {
-		t.Errorf("the next call: %v", err)
-	}
+	u, look := on(t, env.Admin).GetUser(t.Context(), "u")
+	assert.Truef(t, look == nil && (u != nil) == (err == nil), "the call says %v, and stored is %v (%v)", err, u, look)
+	_, err = a.CreateUser(t.Context(), adapter.User{ID: "next"})
+	assert.NoError(t, err, "the next call")
 }
 
 // TestCancelledEnsureSchema: a statement that changes a table, and waits for it when the context ends, changes nothing
@@ -137,16 +125,13 @@ func TestCancelledEnsureSchema(t *testing.T) {
 		go func() { ended <- on(t, db, mysql.WithPrefix(prefix)).EnsureSchema(ctx) }()
 		awaitStatement(t, env, "ALTER TABLE `"+prefix+"%", true)
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, want context.Canceled", name, err)
-		}
+		err := <-ended
+		assert.ErrorIsf(t, err, context.Canceled, "%s: %v, want context.Canceled", name, err)
 		must(t, reader.Rollback())
 		awaitStatement(t, env, "ALTER TABLE `"+prefix+"%", false)
 		keys := -1
 		must(t, env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.STATISTICS "+
 			"WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME = ?", prefix+"session_expires_idx").Scan(&keys))
-		if keys != 0 {
-			t.Errorf("%s: the key was added after the call had returned", name)
-		}
+		assert.Equalf(t, 0, keys, "%s: the key was added after the call had returned", name)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -41,14 +43,8 @@ func open(t testing.TB, s mysqltest.Settings) *mysqltest.Env {
 		t.Skipf("LEFT OUT: %s is not set and %s=1", serverURL, skip)
 	}
 	env, err := mysqltest.Open(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := env.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, env.Close(context.Background())) })
 	return env
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -25,14 +27,10 @@ func opened(t *testing.T, database, options string) *sql.DB {
 	u := strings.TrimSuffix(strings.TrimPrefix(os.Getenv(serverURL), "mysql://"), "/")
 	user, addr, _ := strings.Cut(u, "@")
 	c, err := driver.ParseDSN(user + "@tcp(" + addr + ")/" + database + "?" + options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.Logger = &driver.NopLogger{}
 	connector, err := driver.NewConnector(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(2)
 	t.Cleanup(func() { _ = db.Close() })
@@ -119,16 +117,12 @@ func TestOptionsThatChangeNothing(t *testing.T) {
 		db, name := opened(t, database, options), fmt.Sprint("o", i)
 		with, made := on(t, db), []mysql.Option{mysql.WithPrefix(name + "_")}
 		err := errors.Join(records(t.Context(), name+"w", with, plain), records(t.Context(), name+"r", plain, with))
-		if err != nil {
-			t.Errorf("%s: %v", options, err)
-		}
+		assert.NoError(t, err, options)
 		if !strings.Contains(options, "mode") && !strings.Contains(options, "default") {
 			continue // it does not concern tables, which take longest
 		}
 		err = errors.Join(on(t, db, made...).EnsureSchema(t.Context()), on(t, env.Admin, made...).CheckSchema(t.Context()))
-		if err != nil {
-			t.Errorf("%s, the tables: %v", options, err)
-		}
+		assert.NoErrorf(t, err, "%s, the tables", options)
 	}
 }
 
@@ -146,9 +140,8 @@ func TestOptionsThatChangeResults(t *testing.T) {
 		"completion_type=2": "completion_type is RELEASE",
 	} {
 		_, err := on(t, opened(t, database, options)).GetUser(t.Context(), "nobody")
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want an error that names %s", options, err, want)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want),
+			"%s: got %v, want an error that names %s", options, err, want)
 	}
 }
 
@@ -163,38 +156,31 @@ func TestRejectReadOnly(t *testing.T) {
 		readOnly = "tx_read_only=1" // the name that 10.6 has too
 	}
 	never := on(t, opened(t, databaseOf(t, env), readOnly+"&rejectReadOnly=true"))
-	if u, err := never.GetUser(ctx, "x"); u != nil || err != nil {
-		t.Errorf("a read of a read-only server: %v, %v", u, err)
-	}
+	u, err := never.GetUser(ctx, "x")
+	assert.Truef(t, u == nil && err == nil, "a read of a read-only server: %v, %v", u, err)
 	for range 3 {
 		_, err := never.CreateUser(ctx, adapter.User{ID: "x"})
-		if err == nil || !strings.Contains(err.Error(), "the server is read-only") {
-			t.Errorf("a write on a read-only server: %v", err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "the server is read-only"),
+			"a write on a read-only server: %v", err)
 	}
 	db := opened(t, databaseOf(t, env), "rejectReadOnly=true")
 	a := on(t, db)
-	if err := a.CheckSchema(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.CheckSchema(ctx))
 	var demoted []*sql.Conn
 	for range 2 {
 		conn, err := db.Conn(ctx)
 		if err == nil {
 			_, err = conn.ExecContext(ctx, "SET SESSION TRANSACTION READ ONLY")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		demoted = append(demoted, conn)
 	}
 	for _, conn := range demoted {
 		_ = conn.Close() // returns it to the pool
 	}
 	for _, id := range []string{"1", "2", "3"} {
-		if _, err := a.CreateUser(ctx, adapter.User{ID: id}); err != nil {
-			t.Errorf("a write after the server of the connections has become read-only: %v", err)
-		}
+		_, err := a.CreateUser(ctx, adapter.User{ID: id})
+		assert.NoError(t, err, "a write after the server of the connections has become read-only")
 	}
 }
 
@@ -224,12 +210,10 @@ func TestReadOnlyServersAreLeft(t *testing.T) {
 		statement(t, env.Admin, fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON `user` FOR EACH ROW IF NEW.id LIKE 'after%d%%' AND CONNECTION_ID() <= %d "+
 			"THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'read-only'; END IF", name, i, newest, number))
 		for n := range 4 {
-			if _, err := a.CreateUser(ctx, adapter.User{ID: fmt.Sprint("after", i, "-", n)}); err != nil {
-				t.Errorf("%d: write %d: %v", number, n, err)
-			}
+			_, err := a.CreateUser(ctx, adapter.User{ID: fmt.Sprint("after", i, "-", n)})
+			assert.NoErrorf(t, err, "%d: write %d", number, n)
 		}
-		if u, err := a.GetUser(ctx, id); err != nil || u == nil {
-			t.Errorf("%d: a read: %v, %v", number, u, err)
-		}
+		u, err := a.GetUser(ctx, id)
+		assert.Truef(t, err == nil && u != nil, "%d: a read: %v, %v", number, u, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/require"
 )
 
 // TestConnectionKilledInEachStep: the server kills the connection of a write after each of its steps. Before COMMIT the
@@ -23,9 +24,7 @@ func TestConnectionKilledInEachStep(t *testing.T) {
 	sure := on(t, env.Admin)
 	db, proxy := poolThroughProxy(t, env, 1)
 	a := on(t, db)
-	if err := a.CheckSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.CheckSchema(t.Context()))
 	// done reports whether all that the call does is there; part reports whether some of it is.
 	for name, call := range map[string]struct {
 		prepare, run func(ctx context.Context, a *mysql.Adapter, id string) error
@@ -118,15 +117,13 @@ func TestConnectionKilledInEachStep(t *testing.T) {
 // killed kills a connection and returns when the server has closed it.
 func killed(t *testing.T, env *mysqltest.Env, conn int64) {
 	t.Helper()
-	if _, err := env.Admin.ExecContext(t.Context(), fmt.Sprint("KILL ", conn)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := env.Admin.ExecContext(t.Context(), fmt.Sprint("KILL ", conn))
+	require.NoError(t, err)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for open := 1; open > 0; <-tick.C {
-		if err := env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?",
-			conn).Scan(&open); err != nil {
-			t.Fatal(err)
-		}
+		err := env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?",
+			conn).Scan(&open)
+		require.NoError(t, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -105,9 +106,8 @@ func TestTotalOrder(t *testing.T) {
 	n, db := nodeOf(t, env)
 	a := func() *mysql.Adapter { return on(t, db, mysql.WithPrefix("g_")) }
 	must(t, a().EnsureSchema(t.Context()), a().CheckSchema(t.Context()))
-	if text := strings.Join(n.changes(), "\n"); strings.Contains(text, "ALTER") || len(n.changes()) < 7 {
-		t.Errorf("new tables took %s", text)
-	}
+	text := strings.Join(n.changes(), "\n")
+	assert.Truef(t, !strings.Contains(text, "ALTER") && len(n.changes()) >= 7, "new tables took %s", text)
 	for _, prepare := range []string{
 		"ALTER TABLE g_session DROP KEY g_session_expires_idx",
 		"ALTER TABLE g_gatehouse_schema DROP COLUMN until, DROP COLUMN migrating", // as the files of Schema make it
@@ -122,9 +122,7 @@ func TestTotalOrder(t *testing.T) {
 		} else if !whole && !strings.Contains(err.Error(), "on a Galera cluster all writes of all nodes wait while a table is changed") {
 			t.Errorf("%s: %v", prepare, err)
 		}
-		if text := strings.Join(n.changes(), "\n"); strings.Contains(text, "ALTER") {
-			t.Errorf("%s: EnsureSchema has altered a table: %s", prepare, text)
-		}
+		assert.NotContainsf(t, strings.Join(n.changes(), "\n"), "ALTER", "%s: EnsureSchema has altered a table", prepare)
 	}
 }
 
@@ -141,9 +139,7 @@ func TestChangesAreOnline(t *testing.T) {
 	for _, change := range n.changes() {
 		if strings.HasPrefix(change, "ALTER TABLE") {
 			altered++
-			if !strings.Contains(change, ", ALGORITHM=INPLACE, LOCK=NONE") {
-				t.Errorf("the table is not altered online: %s", change)
-			}
+			assert.Contains(t, change, ", ALGORITHM=INPLACE, LOCK=NONE", "the table is not altered online")
 		}
 	}
 	if altered != 2 {

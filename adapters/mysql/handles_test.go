@@ -11,6 +11,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -20,9 +22,7 @@ import (
 func on(t testing.TB, db mysql.DB, opts ...mysql.Option) *mysql.Adapter {
 	t.Helper()
 	a, err := mysql.New(db, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -33,16 +33,12 @@ func TestCallersTransaction(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	ctx, pool := t.Context(), on(t, env.Admin)
 	conn, err := env.Admin.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	for name, begin := range map[string]func() (db mysql.DB, end func(commit bool) error){
 		"tx": func() (mysql.DB, func(bool) error) {
 			tx, err := env.Admin.BeginTx(ctx, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return tx, func(commit bool) error {
 				if commit {
 					return tx.Commit()
@@ -51,9 +47,8 @@ func TestCallersTransaction(t *testing.T) {
 			}
 		},
 		"conn": func() (mysql.DB, func(bool) error) {
-			if _, err := conn.ExecContext(ctx, "START TRANSACTION"); err != nil {
-				t.Fatal(err)
-			}
+			_, err := conn.ExecContext(ctx, "START TRANSACTION")
+			require.NoError(t, err)
 			return conn, func(commit bool) error {
 				_, err := conn.ExecContext(ctx, map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit])
 				return err
@@ -65,36 +60,25 @@ func TestCallersTransaction(t *testing.T) {
 			a := on(t, db)
 			key := name + map[bool]string{true: "-kept", false: "-undone"}[commit]
 			user, err := a.CreateUser(ctx, adapter.User{ID: key, Email: key + "@example.com"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			account := adapter.Account{UserID: user.ID, Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: key}
-			if _, err := a.LinkAccount(ctx, account); err != nil {
-				t.Fatal(err)
-			}
+			_, err = a.LinkAccount(ctx, account)
+			require.NoError(t, err)
 			// The account is taken: neither the user nor a part of it stays.
-			if _, err := a.CreateUserWithAccount(ctx, adapter.User{ID: key + "-2"}, account, nil); !errors.Is(err,
-				adapter.ErrConflict) {
-				t.Errorf("%s: got %v, want a conflict", key, err)
-			}
-			if u, err := a.GetUser(ctx, key+"-2"); u != nil || err != nil {
-				t.Errorf("%s: half of a sign-up is stored: %v, %v", key, u, err)
-			}
-			if err := end(commit); err != nil {
-				t.Fatal(err)
-			}
-			if u, err := pool.GetUser(ctx, key); (u != nil) != commit || err != nil {
-				t.Errorf("%s: after the end of the transaction: %v, %v", key, u, err)
-			}
+			_, err = a.CreateUserWithAccount(ctx, adapter.User{ID: key + "-2"}, account, nil)
+			assert.ErrorIsf(t, err, adapter.ErrConflict, "%s: got %v, want a conflict", key, err)
+			u, err := a.GetUser(ctx, key+"-2")
+			assert.Truef(t, u == nil && err == nil, "%s: half of a sign-up is stored: %v, %v", key, u, err)
+			require.NoError(t, end(commit))
+			u, err = pool.GetUser(ctx, key)
+			assert.Truef(t, (u != nil) == commit && err == nil, "%s: after the end of the transaction: %v, %v", key, u, err)
 		}
 	}
 	a := on(t, conn)
-	if _, err := a.CreateUser(ctx, adapter.User{ID: "alone"}); err != nil {
-		t.Fatal(err)
-	}
-	if u, err := pool.GetUser(ctx, "alone"); u == nil || err != nil {
-		t.Errorf("a connection outside a transaction: %v, %v", u, err)
-	}
+	_, err = a.CreateUser(ctx, adapter.User{ID: "alone"})
+	require.NoError(t, err)
+	u, err := pool.GetUser(ctx, "alone")
+	assert.Truef(t, u != nil && err == nil, "a connection outside a transaction: %v, %v", u, err)
 }
 
 // TestTokenNewerThanTheSnapshot: a token that was stored after the snapshot of the caller's
@@ -104,23 +88,18 @@ func TestTokenNewerThanTheSnapshot(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	ctx, pool := t.Context(), on(t, env.Admin)
 	tx, err := env.Admin.BeginTx(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = tx.Rollback() }()
 	a := on(t, tx)
 	if _, err := a.GetUser(ctx, "nobody"); err != nil { // takes the snapshot
 		t.Fatal(err)
 	}
 	token := adapter.VerificationToken{Identifier: "a@example.com", Token: "t", Expires: time.Now().Add(time.Hour)}
-	if _, err := pool.CreateVerificationToken(ctx, token); err != nil {
-		t.Fatal(err)
-	}
+	_, err = pool.CreateVerificationToken(ctx, token)
+	require.NoError(t, err)
 	got, err := a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: token.Identifier, Token: token.Token})
 	var refused *driver.MySQLError // innodb_snapshot_isolation refuses such a read, and nothing is lost
-	if got == nil && (!errors.As(err, &refused) || refused.Number != 1020) {
-		t.Errorf("got %v, %v", got, err)
-	}
+	assert.Falsef(t, got == nil && (!errors.As(err, &refused) || refused.Number != 1020), "got %v, %v", got, err)
 }
 
 // TestCancelledWriteTakesNoEffect: a write that waits for a lock when its context ends is
@@ -129,16 +108,12 @@ func TestCancelledWriteTakesNoEffect(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	a := on(t, env.Admin)
-	if _, err := a.CreateUser(t.Context(), adapter.User{ID: "ada", Email: "ada@example.com"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := a.CreateUser(t.Context(), adapter.User{ID: "ada", Email: "ada@example.com"})
+	require.NoError(t, err)
 	lock, err := env.Admin.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lock.ExecContext(t.Context(), "UPDATE `user` SET image = 'x' WHERE id = 'ada'"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = lock.ExecContext(t.Context(), "UPDATE `user` SET image = 'x' WHERE id = 'ada'")
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	go func() {
@@ -151,26 +126,23 @@ func TestCancelledWriteTakesNoEffect(t *testing.T) {
 	waiting := 0
 	for waiting < 2 { // both wait for the lock
 		<-tick.C
-		if err := env.Admin.QueryRowContext(t.Context(),
-			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()").Scan(&waiting); err != nil {
-			t.Fatal(err)
-		}
+		err := env.Admin.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x "+
+				"JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()").Scan(&waiting)
+		require.NoError(t, err)
 	}
 	cancel()
 	for range 2 {
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want context.Canceled", err)
-		}
+		err := <-ended
+		assert.ErrorIsf(t, err, context.Canceled, "got %v, want context.Canceled", err)
 	}
-	if err := lock.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lock.Commit())
 	for left := 1; left > 0; { // until the server has ended the abandoned transactions
 		<-tick.C
-		if err := env.Admin.QueryRowContext(t.Context(),
-			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE p.DB = DATABASE()").Scan(&left); err != nil {
-			t.Fatal(err)
-		}
+		err := env.Admin.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x "+
+				"JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE p.DB = DATABASE()").Scan(&left)
+		require.NoError(t, err)
 	}
 	if u, err := a.GetUser(t.Context(), "ada"); err != nil || u == nil || u.Email != "ada@example.com" || u.Image == nil {
 		t.Errorf("after the lock was free: %+v, %v", u, err)
@@ -186,9 +158,7 @@ func pool(t testing.TB, database string, change func(*driver.Config)) *sql.DB {
 	c.User, c.Net, c.Addr, c.DBName, c.Params = user, "tcp", addr, database, map[string]string{}
 	change(c)
 	connector, err := driver.NewConnector(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
@@ -216,13 +186,11 @@ func TestSettingsThatChangeResultsAreRefused(t *testing.T) {
 	}
 	for want, change := range changes {
 		a := on(t, pool(t, database, change))
-		if _, err := a.CreateUser(t.Context(), adapter.User{ID: "x"}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an error that names %q", err, want)
-		}
+		_, err := a.CreateUser(t.Context(), adapter.User{ID: "x"})
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "got %v, want an error that names %q", err, want)
 	}
-	if u, err := on(t, env.Admin).GetUser(t.Context(), "x"); u != nil || err != nil {
-		t.Errorf("a refused call has stored %v (%v)", u, err)
-	}
+	u, err := on(t, env.Admin).GetUser(t.Context(), "x")
+	assert.Truef(t, u == nil && err == nil, "a refused call has stored %v (%v)", u, err)
 }
 
 // TestRefusalsOfTheSite: an error of a trigger or key of the site is neither a conflict nor an
@@ -236,26 +204,20 @@ func TestRefusalsOfTheSite(t *testing.T) {
 		"CREATE TRIGGER audited AFTER INSERT ON `user` FOR EACH ROW INSERT INTO audit VALUES (NEW.image, NEW.id)",
 		"CREATE TRIGGER told BEFORE INSERT ON `session` FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no session topsecret'",
 	} {
-		if _, err := env.Admin.ExecContext(ctx, s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := env.Admin.ExecContext(ctx, s)
+		require.NoError(t, err)
 	}
 	image := "topsecret"
-	if _, err := a.CreateUser(ctx, adapter.User{ID: "1", Image: &image}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := a.CreateUser(ctx, adapter.User{ID: "2", Image: &image})
-	if err == nil || errors.Is(err, adapter.ErrConflict) || strings.Contains(err.Error(), "topsecret") {
-		t.Errorf("a key of the site: %v", err)
-	}
+	_, err := a.CreateUser(ctx, adapter.User{ID: "1", Image: &image})
+	require.NoError(t, err)
+	_, err = a.CreateUser(ctx, adapter.User{ID: "2", Image: &image})
+	assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !strings.Contains(err.Error(), "topsecret"),
+		"a key of the site: %v", err)
 	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: "1", Expires: time.Now()})
-	if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) ||
-		strings.Contains(err.Error(), "topsecret") {
-		t.Errorf("a trigger of the site: %v", err)
-	}
-	if u, err := a.GetUser(ctx, "2"); u != nil || err != nil {
-		t.Errorf("a refused user is stored: %v, %v", u, err)
-	}
+	assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !errors.Is(err, adapter.ErrNotFound) &&
+		!strings.Contains(err.Error(), "topsecret"), "a trigger of the site: %v", err)
+	u, err := a.GetUser(ctx, "2")
+	assert.Truef(t, u == nil && err == nil, "a refused user is stored: %v, %v", u, err)
 }
 
 // TestServerThatRefusesTheAccount: the error of a connection that the server refuses has its
@@ -266,9 +228,8 @@ func TestServerThatRefusesTheAccount(t *testing.T) {
 	ctx, account := t.Context(), "refused_"+strings.ToLower(rand.Text())[:12]
 	run := func(statement string) {
 		t.Helper()
-		if _, err := env.Admin.ExecContext(ctx, statement); err != nil {
-			t.Fatal(err)
-		}
+		_, err := env.Admin.ExecContext(ctx, statement)
+		require.NoError(t, err)
 	}
 	run("CREATE USER " + account + " IDENTIFIED BY 'topsecret'")
 	t.Cleanup(func() { _, _ = env.Admin.ExecContext(context.WithoutCancel(ctx), "DROP USER "+account) })
@@ -276,9 +237,7 @@ func TestServerThatRefusesTheAccount(t *testing.T) {
 	db := pool(t, databaseOf(t, env), func(c *driver.Config) { c.User, c.Passwd = account, "topsecret" })
 	db.SetMaxIdleConns(-1)
 	a := on(t, db)
-	if err := a.EnsureSchema(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureSchema(ctx))
 	run("ALTER USER " + account + " IDENTIFIED BY 'another'")
 	for method, call := range map[string]func() error{
 		"read":         func() error { _, err := a.GetUser(ctx, "nobody"); return err },
@@ -287,9 +246,8 @@ func TestServerThatRefusesTheAccount(t *testing.T) {
 	} {
 		var refused *driver.MySQLError
 		err := call()
-		if !errors.As(err, &refused) || refused.Number != 1045 || strings.Contains(err.Error(), account) {
-			t.Errorf("%s: got %v, want error 1045 without the server's text", method, err)
-		}
+		assert.Truef(t, errors.As(err, &refused) && refused.Number == 1045 && !strings.Contains(err.Error(), account),
+			"%s: got %v, want error 1045 without the server's text", method, err)
 	}
 }
 
@@ -301,9 +259,7 @@ func isMariaDB(env *mysqltest.Env) bool { return strings.Contains(env.Version, "
 // databaseOf returns the name of the database.
 func databaseOf(t testing.TB, env *mysqltest.Env) (name string) {
 	t.Helper()
-	if err := env.Admin.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&name); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, env.Admin.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&name))
 	return name
 }
 
@@ -318,9 +274,8 @@ func TestConflictsInAnyLanguage(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	ctx, database := t.Context(), databaseOf(t, env)
 	taken := adapter.User{ID: "ada", Email: "it's “ada” «1»'@example.com"}
-	if _, err := on(t, env.Admin).CreateUser(ctx, taken); err != nil {
-		t.Fatal(err)
-	}
+	_, err := on(t, env.Admin).CreateUser(ctx, taken)
+	require.NoError(t, err)
 	messages := map[string]bool{}
 	for _, language := range languages {
 		db := pool(t, database, func(c *driver.Config) { c.Params["lc_messages"] = "'" + language + "'" })
@@ -329,9 +284,7 @@ func TestConflictsInAnyLanguage(t *testing.T) {
 		if errors.As(err, &server) && server.Number == 1649 { // the server does not know the language
 			continue
 		}
-		if !errors.As(err, &server) || server.Number != 1062 {
-			t.Fatalf("%s: %v", language, err)
-		}
+		require.Truef(t, errors.As(err, &server) && server.Number == 1062, "%s: %v", language, err)
 		messages[server.Message] = true
 		check := func(name string, handle mysql.DB) {
 			a := on(t, handle)
@@ -341,15 +294,12 @@ func TestConflictsInAnyLanguage(t *testing.T) {
 				}
 			}
 			session := adapter.Session{SessionToken: "s", UserID: "nobody", Expires: time.Now()}
-			if _, err := a.CreateSession(ctx, session); !errors.Is(err, adapter.ErrNotFound) {
-				t.Errorf("%s, %s: a session of nobody: %v", language, name, err)
-			}
+			_, err := a.CreateSession(ctx, session)
+			assert.ErrorIsf(t, err, adapter.ErrNotFound, "%s, %s: a session of nobody", language, name)
 		}
 		check("pool", db)
 		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		check("tx", tx)
 		_, _ = tx.Rollback(), db.Close()
 	}

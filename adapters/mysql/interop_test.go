@@ -12,6 +12,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -45,9 +47,7 @@ func TestInteropDrizzle(t *testing.T) {
 			if layout != nil {
 				file = schemaFile(t, env, a, "../../interop/drizzlemysql/schema.mjs", origin == "after SchemaChanges")
 			}
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			js := authjs.Start(t, "../../interop/drizzlemysql", databaseURL(t, env), file)
 			if layout != nil {
 				isDescribed(t, env, js)
@@ -70,9 +70,7 @@ func TestInteropPrisma(t *testing.T) {
 			far := pool(t, databaseOf(t, env), func(c *driver.Config) { c.Params["time_zone"] = "'+05:45'" })
 			a := on(t, far, mysql.WithLayout(mysql.Prisma()))
 			file := schemaFile(t, env, a, "../../interop/prisma/schema.prisma", origin == "after SchemaChanges")
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			js := authjs.Start(t, "../../interop/prisma", file, databaseURL(t, env))
 			// With snapshot isolation the error is 1020: the row has changed since the product has read it.
 			var name, isolation string
@@ -99,22 +97,16 @@ func TestInteropPrisma(t *testing.T) {
 func schemaFile(t *testing.T, env *mysqltest.Env, a *mysql.Adapter, documented string, changed bool) string {
 	t.Helper()
 	text, err := os.ReadFile(documented)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := strings.Replace(string(text), `"postgresql"`, `"mysql"`, 1)
 	if changed {
 		changes, err := a.SchemaChanges(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		script(t, env, strings.Join(changes, ";\n"))
 		file = authjs.WithTypes(t, file, changes)
 	}
 	path := filepath.Join(t.TempDir(), filepath.Base(documented))
-	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
 	return path
 }
 
@@ -131,9 +123,7 @@ func isDescribed(t *testing.T, env *mysqltest.Env, js *authjs.Adapter) {
 	rows, err := env.Admin.QueryContext(t.Context(), `SELECT CONCAT(TABLE_NAME, '.', COLUMN_NAME, ' ',
 		IF(DATA_TYPE LIKE '%int', DATA_TYPE, COLUMN_TYPE), IF(IS_NULLABLE = 'NO', ' not null', ''))
 		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME NOT LIKE 'other\_%'`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var column string
@@ -144,10 +134,9 @@ func isDescribed(t *testing.T, env *mysqltest.Env, js *authjs.Adapter) {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if err := rows.Err(); err != nil || len(want) == 0 || !slices.Equal(got, want) {
-		t.Errorf("the tables have the columns\n\t%s\nand Drizzle's schema has\n\t%s\n%v",
-			strings.Join(got, "\n\t"), strings.Join(want, "\n\t"), err)
-	}
+	err = rows.Err()
+	assert.Truef(t, err == nil && len(want) != 0 && slices.Equal(got, want),
+		"the tables have the columns\n\t%s\nand Drizzle's schema has\n\t%s\n%v", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"), err)
 }
 
 // isEmpty fails the test if a table of records has rows.
@@ -155,13 +144,10 @@ func isEmpty(t *testing.T, env *mysqltest.Env) {
 	t.Helper()
 	const names = "SELECT GROUP_CONCAT(TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME NOT LIKE ?"
 	var all string
-	if err := env.Admin.QueryRowContext(t.Context(), names, "%gatehouse_schema").Scan(&all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, env.Admin.QueryRowContext(t.Context(), names, "%gatehouse_schema").Scan(&all))
 	for name := range strings.SplitSeq(all, ",") {
 		left := -1
-		if err := env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM `"+name+"`").Scan(&left); err != nil || left != 0 {
-			t.Errorf("%d rows are left in %s, %v", left, name, err)
-		}
+		err := env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM `"+name+"`").Scan(&left)
+		assert.Truef(t, err == nil && left == 0, "%d rows are left in %s, %v", left, name, err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -21,9 +23,8 @@ func script(t testing.TB, env *mysqltest.Env, text string) {
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
-		if _, err := env.Admin.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
+		_, err := env.Admin.ExecContext(t.Context(), statement)
+		require.NoError(t, err, statement)
 	}
 }
 
@@ -33,39 +34,31 @@ func TestKeysThatTheCollationTakesForAnother(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{Site: "Prisma", AsTheyAre: true, NoForeignKeys: true})
 	ctx, a := t.Context(), on(t, env.Admin, mysql.WithLayout(mysql.Prisma()))
-	if _, err := a.CreateUser(ctx, adapter.User{ID: "Ada", Email: "ada@example.com"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := a.CreateUser(ctx, adapter.User{ID: "Ada", Email: "ada@example.com"})
+	require.NoError(t, err)
 	soon := time.Now().Add(time.Hour)
-	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "token", UserID: "Ada", Expires: soon}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "token", UserID: "Ada", Expires: soon})
+	require.NoError(t, err)
 	for _, other := range []string{"TOKEN", "token "} {
-		if s, err := a.GetSessionAndUser(ctx, other); s != nil || err != nil {
-			t.Errorf("GetSessionAndUser(%q) = %v, %v", other, s, err)
-		}
+		s, err := a.GetSessionAndUser(ctx, other)
+		assert.Truef(t, s == nil && err == nil, "GetSessionAndUser(%q) = %v, %v", other, s, err)
 		if s, err := a.DeleteSession(ctx, other); s != nil || err != nil {
 			t.Errorf("DeleteSession(%q) = %v, %v", other, s, err)
 		}
-		if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: other, UserID: "Ada",
-			Expires: soon}); !isConflict(err) {
-			t.Errorf("CreateSession(%q): %v, want a conflict", other, err)
-		}
+		_, err = a.CreateSession(ctx, adapter.Session{SessionToken: other, UserID: "Ada",
+			Expires: soon})
+		assert.Truef(t, isConflict(err), "CreateSession(%q): %v, want a conflict", other, err)
 	}
-	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "2", UserID: "ada",
-		Expires: soon}); !errors.Is(err, adapter.ErrNotFound) {
-		t.Errorf("a session of a user whose ID differs in case: %v", err)
-	}
-	if n, err := a.DeleteSessionsByUserID(ctx, "ADA", ""); n != 0 || err != nil {
-		t.Errorf("deleted %d sessions of another ID, %v", n, err)
-	}
-	if u, err := a.DeleteUser(ctx, "Ada"); u == nil || err != nil {
-		t.Fatalf("DeleteUser: %v, %v", u, err)
-	}
+	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "2", UserID: "ada",
+		Expires: soon})
+	assert.ErrorIs(t, err, adapter.ErrNotFound, "a session of a user whose ID differs in case")
+	n, err := a.DeleteSessionsByUserID(ctx, "ADA", "")
+	assert.Truef(t, n == 0 && err == nil, "deleted %d sessions of another ID, %v", n, err)
+	u, err := a.DeleteUser(ctx, "Ada")
+	require.Truef(t, u != nil && err == nil, "DeleteUser: %v, %v", u, err)
 	left := -1
-	if err := env.Admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM Session").Scan(&left); err != nil || left != 0 {
-		t.Errorf("without foreign keys %d sessions are left, %v", left, err)
-	}
+	err = env.Admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM Session").Scan(&left)
+	assert.Truef(t, err == nil && left == 0, "without foreign keys %d sessions are left, %v", left, err)
 }
 
 // TestTimestampsInAnyZone: a TIMESTAMP is the same instant whatever zone a connection has, also
@@ -78,9 +71,8 @@ func TestTimestampsInAnyZone(t *testing.T) {
 	here := on(t, env.Admin, mysql.WithLayout(mysql.Drizzle()))
 	far := on(t, pool(t, database, func(c *driver.Config) { c.Params["time_zone"] = "'+13:00'" }),
 		mysql.WithLayout(mysql.Drizzle()))
-	if _, err := far.CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := far.CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"})
+	require.NoError(t, err)
 	last := time.Date(2038, 1, 19, 3, 14, 7, 0, time.UTC)
 	for token, expires := range map[string]time.Time{"a": time.Date(2030, 10, 27, 0, 30, 0, 0, time.UTC), "b": last} {
 		if _, err := far.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: "u",
@@ -94,11 +86,10 @@ func TestTimestampsInAnyZone(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %v", token, s, err, expires)
 		}
 	}
-	if _, err := here.CreateSession(ctx, adapter.Session{SessionToken: "c", UserID: "u",
-		Expires: last.Add(time.Second)}); err == nil ||
-		!strings.Contains(err.Error(), "2038") {
-		t.Errorf("a session that ends after 2038: %v", err)
-	}
+	_, err = here.CreateSession(ctx, adapter.Session{SessionToken: "c", UserID: "u",
+		Expires: last.Add(time.Second)})
+	assert.Truef(t, err != nil &&
+		strings.Contains(err.Error(), "2038"), "a session that ends after 2038: %v", err)
 }
 
 // TestRangesOfIntegers: a number for which a column has no room is refused, whatever sql_mode the connection has.
@@ -114,22 +105,17 @@ func TestRangesOfIntegers(t *testing.T) {
 		statement(t, env.Admin, "ALTER TABLE Authenticator MODIFY counter "+kind+" NOT NULL")
 		lax := pool(t, databaseOf(t, env), func(c *driver.Config) { c.Params["sql_mode"] = "''" })
 		a := on(t, lax, mysql.WithLayout(mysql.Prisma()))
-		if _, err := a.CreateUser(ctx, adapter.User{ID: "u", Email: "u@example.com"}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := a.CreateUser(ctx, adapter.User{ID: "u", Email: "u@example.com"})
+		require.NoError(t, err)
 		for _, n := range []int64{-1 << 63, signed, -1, 0, 1<<31 - 1, 1 << 31, unsigned, unsigned + 1, 1<<63 - 1} {
 			id, room := fmt.Sprint("n", n), c.least <= n && n <= c.most
 			_, err := a.LinkAccount(ctx, adapter.Account{UserID: "u", Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: id, ExpiresAt: &n})
-			if (err == nil) != room {
-				t.Errorf("%s: expires_at %d: %v", kind, n, err)
-			}
+			assert.Equalf(t, room, err == nil, "%s: expires_at %d: %v", kind, n, err)
 			if found, err := a.GetAccount(ctx, id, "p"); err != nil || (found != nil) != room || room && *found.ExpiresAt != n {
 				t.Errorf("%s: stored %d as %+v, %v", kind, n, found, err)
 			}
 			_, err = a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: id, UserID: "u", Counter: n})
-			if n >= 0 && (err == nil) != room || n < 0 && !room && err == nil {
-				t.Errorf("%s: counter %d: %v", kind, n, err)
-			}
+			assert.Falsef(t, n >= 0 && (err == nil) != room || n < 0 && !room && err == nil, "%s: counter %d: %v", kind, n, err)
 		}
 		if changes, err := a.SchemaChanges(ctx); err != nil || strings.Contains(strings.Join(changes, ";"), "`expires_at` BIGINT") == (kind == "BIGINT") {
 			t.Errorf("%s: %v, %v", kind, changes, err)
@@ -153,10 +139,8 @@ func TestInstantsOfDrizzle(t *testing.T) {
 		check := func(when string) {
 			t.Helper()
 			found, err := on(t, db, mysql.WithLayout(mysql.Drizzle())).GetSessionAndUser(ctx, "theirs")
-			if err != nil || found == nil || found.Session.Expires.Format(time.DateTime) != instant ||
-				found.User.EmailVerified.Format(time.DateTime) != instant {
-				t.Errorf("%s, %s: %+v, %v", zone, when, found, err)
-			}
+			assert.Truef(t, err == nil && found != nil && found.Session.Expires.Format(time.DateTime) == instant &&
+				found.User.EmailVerified.Format(time.DateTime) == instant, "%s, %s: %+v, %v", zone, when, found, err)
 		}
 		a := on(t, db, mysql.WithLayout(mysql.Drizzle()))
 		statements, err := a.SchemaChanges(ctx)
@@ -182,24 +166,18 @@ func TestSchemaChangesOfASite(t *testing.T) {
 		env := open(t, mysqltest.Settings{Site: name, AsTheyAre: true})
 		ctx, a := t.Context(), on(t, env.Admin, mysql.WithLayout(layout))
 		before, err := a.SchemaChanges(ctx)
-		if err != nil || len(before) == 0 {
-			t.Fatal(before, err)
-		}
-		if err := a.EnsureSchema(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.Truef(t, err == nil && len(before) != 0, "%v %v", before, err)
+		require.NoError(t, a.EnsureSchema(ctx))
 		if again, err := a.SchemaChanges(ctx); err != nil || len(again) != len(before) {
 			t.Errorf("%s: EnsureSchema has changed the tables of a site: %v, %v", name, again, err)
 		}
 		text := strings.Join(before, ";\n")
-		if want := map[string]string{"Prisma": "schema.prisma, User: id String @db.VarChar(255)",
-			"Drizzle": `counter: bigint("counter", { mode: "number" })`}[name]; !strings.Contains(text, want) {
-			t.Errorf("%s: the statements lack the line %s:\n%s", name, want, text)
-		}
+		want := map[string]string{"Prisma": "schema.prisma, User: id String @db.VarChar(255)",
+			"Drizzle": `counter: bigint("counter", { mode: "number" })`}[name]
+		assert.Containsf(t, text, want, "%s: the statements lack the line %s", name, want)
 		script(t, env, text)
-		if after, err := a.SchemaChanges(ctx); err != nil || len(after) > 0 {
-			t.Errorf("%s: after the statements: %v, %v", name, after, err)
-		}
+		after, err := a.SchemaChanges(ctx)
+		assert.Truef(t, err == nil && len(after) <= 0, "%s: after the statements: %v, %v", name, after, err)
 	}
 }
 
@@ -230,17 +208,14 @@ func TestSitesThatDiffer(t *testing.T) {
 		a := on(t, env.Admin, mysql.WithLayout(site))
 		_, err := a.CreateUserWithAccount(t.Context(), adapter.User{Email: "a@example.com"},
 			adapter.Account{Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: "1"}, nil)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: got %v, want %q", change, err, want)
-		}
-		if strings.Contains(change, "BINARY") && strings.Contains(err.Error(), "ALTER") {
-			t.Errorf("%s: bytes are no texts, and the error says %v", change, err)
-		}
+		assert.Falsef(t, want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)),
+			"%s: got %v, want %q", change, err, want)
+		assert.Falsef(t, strings.Contains(change, "BINARY") && strings.Contains(err.Error(), "ALTER"),
+			"%s: bytes are no texts, and the error says %v", change, err)
 		if strings.HasPrefix(change, "DROP TABLE Auth") {
-			if _, err := a.GetAuthenticator(t.Context(), "c"); !errors.Is(err,
-				adapter.ErrUnsupported) || len(a.Missing()) == 0 {
-				t.Errorf("without the table: %v, missing %v", err, a.Missing())
-			}
+			_, err := a.GetAuthenticator(t.Context(), "c")
+			assert.Truef(t, errors.Is(err,
+				adapter.ErrUnsupported) && len(a.Missing()) != 0, "without the table: %v, missing %v", err, a.Missing())
 			if u, err := a.GetUserByEmail(t.Context(), "a@example.com"); err != nil || u == nil {
 				t.Errorf("%v, %v", u, err)
 			} else if _, err := a.DeleteUser(t.Context(), u.ID); err != nil {
@@ -260,8 +235,7 @@ func TestProductsAreNamed(t *testing.T) {
 	} {
 		env := open(t, mysqltest.Settings{})
 		script(t, env, "SET foreign_key_checks = 1;\nDROP TABLE account, session, verificationToken, authenticator, passwords, `user`;\n"+tables)
-		if err := on(t, env.Admin).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an error that names %s", err, want)
-		}
+		err := on(t, env.Admin).EnsureSchema(t.Context())
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "got %v, want an error that names %s", err, want)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -21,15 +23,12 @@ func TestValueLongerThanAPacket(t *testing.T) {
 	a := on(t, pool(t, database, func(c *driver.Config) { c.MaxAllowedPacket = 64 << 10 }))
 	long := strings.Repeat("topsecret", 20<<10)
 	_, err := a.CreateUser(ctx, adapter.User{ID: "1", Image: &long})
-	if err == nil || strings.Contains(err.Error(), "topsecret") || isConflict(err) {
-		t.Errorf("a value longer than a packet: %v", err)
-	}
-	if u, err := a.GetUser(ctx, "1"); u != nil || err != nil {
-		t.Errorf("after the refusal: %v, %v", u, err)
-	}
-	if _, err := a.CreateUser(ctx, adapter.User{ID: "1"}); err != nil {
-		t.Errorf("the next call: %v", err)
-	}
+	assert.Truef(t, err != nil && !strings.Contains(err.Error(), "topsecret") && !isConflict(err),
+		"a value longer than a packet: %v", err)
+	u, err := a.GetUser(ctx, "1")
+	assert.Truef(t, u == nil && err == nil, "after the refusal: %v, %v", u, err)
+	_, err = a.CreateUser(ctx, adapter.User{ID: "1"})
+	assert.NoError(t, err, "the next call")
 }
 
 // TestIdleConnectionThatTheServerHasClosed: after wait_timeout, and after KILL, the next calls of
@@ -47,19 +46,15 @@ func TestIdleConnectionThatTheServerHasClosed(t *testing.T) {
 				t.Fatal(err)
 			}
 			var id int64
-			if err := db.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id))
 			if name == "KILL" {
-				if _, err := env.Admin.ExecContext(ctx, fmt.Sprint("KILL ", id)); err != nil {
-					t.Fatal(err)
-				}
+				_, err := env.Admin.ExecContext(ctx, fmt.Sprint("KILL ", id))
+				require.NoError(t, err)
 			}
 			tick := time.NewTicker(20 * time.Millisecond)
 			for open := 1; open > 0; <-tick.C { // until the server has closed the connection
-				if err := env.Admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", id).Scan(&open); err != nil {
-					t.Fatal(err)
-				}
+				err := env.Admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", id).Scan(&open)
+				require.NoError(t, err)
 			}
 			tick.Stop()
 			var err error
@@ -68,9 +63,7 @@ func TestIdleConnectionThatTheServerHasClosed(t *testing.T) {
 			} else {
 				_, err = a.CreateUser(ctx, adapter.User{ID: name})
 			}
-			if err != nil {
-				t.Errorf("%s, then a %s: %v", name, call, err)
-			}
+			assert.NoErrorf(t, err, "%s, then a %s", name, call)
 		}
 	}
 }

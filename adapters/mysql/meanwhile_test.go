@@ -7,6 +7,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/require"
 )
 
 // TestChangesMeanwhile: while the adapter runs, somebody changes the tables in ways that leave
@@ -15,24 +16,20 @@ func TestChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	a := on(t, env.Admin)
-	if _, err := a.CreateUser(t.Context(), adapter.User{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := a.CreateUser(t.Context(), adapter.User{})
+	require.NoError(t, err)
 	for _, change := range []string{
 		"ALTER TABLE `user` ADD own TEXT", "ALTER TABLE `session` ADD own INT NOT NULL DEFAULT 1", "ALTER TABLE `account` ADD own DATETIME DEFAULT NOW()",
 		"ALTER TABLE `user` DROP own", "CREATE INDEX own ON `user` (name(20))", "ALTER TABLE `user` MODIFY image MEDIUMTEXT CHARACTER SET utf8mb4 NULL",
 		"ALTER TABLE `user` RENAME INDEX user_email_key TO own_email", "ANALYZE TABLE `user`", "OPTIMIZE TABLE `session`",
 	} {
-		if _, err := env.Admin.ExecContext(t.Context(), change); err != nil {
-			t.Fatal(change, err)
-		}
+		_, err := env.Admin.ExecContext(t.Context(), change)
+		require.NoError(t, err, change)
 		report, err := adaptertest.Check(t.Context(), adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return a }},
 			adaptertest.Options{Rounds: adaptertest.QuickRounds, Only: []string{
 				"ACCT-06", "ACCT-16", "SESS-02", "SESS-05", "SESS-08", "USER-11", "USER-22", "ERR-05", "ERR-06", "ERR-11",
 			}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, r := range report.Failed() {
 			t.Errorf("%s: %s: %s %s", change, r.Clause.ID, r.Reason, strings.Join(r.Evidence, "\n"))
 		}

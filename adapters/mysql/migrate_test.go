@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
+	"github.com/stretchr/testify/require"
 )
 
 // The code of docs/migrate.md, which shows the lines above each return.
@@ -27,9 +28,7 @@ func atDrizzle(db *sql.DB) (*mysql.Adapter, error) {
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/migrate.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const user = "INSERT INTO `%user` (id, name, email%extra) VALUES ('ada', 'Adá', 'ada@example.com'%now);\n" +
 		"INSERT INTO `%account` (userId, type, provider, providerAccountId, expires_at%extra) VALUES ('ada', 'oidc', 'p', '1', 1700000000%now);\n" +
 		"INSERT INTO `%session` (sessionToken, userId, expires%extra) VALUES ('theirs', 'ada', '2037-07-02 12:00:00'%now)"

@@ -9,6 +9,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // callPasswords calls the methods of adapter.Passwords.
@@ -16,21 +18,15 @@ func callPasswords(t *testing.T, a adapter.Adapter) {
 	t.Helper()
 	ctx := t.Context()
 	p, has := adapter.Capability[adapter.Passwords](a)
-	if !has {
-		t.Fatal("the adapter says that it has no passwords")
-	}
+	require.True(t, has, "the adapter says that it has no passwords")
 	user, err := p.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "H "})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "h"}); !isConflict(err) {
-		t.Errorf("an address twice: %v", err)
-	}
+	require.NoError(t, err)
+	_, err = p.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "h"})
+	assert.Truef(t, isConflict(err), "an address twice: %v", err)
 	is := func(what string, got *adapter.Password, err error, want *adapter.Password) {
 		t.Helper()
-		if err != nil || (got == nil) != (want == nil) || got != nil && *got != *want {
-			t.Fatalf("%s: got %v, %v, want %v", what, got, err, want)
-		}
+		require.Falsef(t, err != nil || (got == nil) != (want == nil) || got != nil && *got != *want,
+			"%s: got %v, %v, want %v", what, got, err, want)
 	}
 	one, two := adapter.Password{UserID: user.ID, Hash: "H "}, adapter.Password{UserID: user.ID, Hash: "h🗝", State: `{"a": 1}`}
 	got, err := p.GetPassword(ctx, user.ID)
@@ -52,9 +48,8 @@ func callPasswords(t *testing.T, a adapter.Adapter) {
 	}
 	for _, wrong := range []adapter.Password{{}, {Hash: strings.Repeat("x", 2001)}, {Hash: "h", State: strings.Repeat("x", 32001)}} {
 		wrong.UserID = user.ID
-		if got, err = p.SetPassword(ctx, wrong); got != nil || err == nil {
-			t.Errorf("a wrong record: got %v, %v", got, err)
-		}
+		got, err = p.SetPassword(ctx, wrong)
+		assert.Truef(t, got == nil && err != nil, "a wrong record: got %v, %v", got, err)
 	}
 	for _, nobody := range []string{"", "nobody", strings.ToUpper(user.ID) + " "} {
 		if _, err := p.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"}); !errors.Is(err, adapter.ErrNotFound) {
@@ -63,12 +58,10 @@ func callPasswords(t *testing.T, a adapter.Adapter) {
 		got, err = p.DeletePassword(ctx, nobody, true)
 		is("DeletePassword of nobody", got, err, nil)
 	}
-	if got, err = p.DeletePassword(ctx, user.ID, true); got != nil || !errors.Is(err, adapter.ErrLastCredential) {
-		t.Errorf("the last way in: got %v, %v", got, err)
-	}
-	if _, err = a.DeleteUser(ctx, user.ID); err != nil {
-		t.Fatal(err)
-	}
+	got, err = p.DeletePassword(ctx, user.ID, true)
+	assert.Truef(t, got == nil && errors.Is(err, adapter.ErrLastCredential), "the last way in: got %v, %v", got, err)
+	_, err = a.DeleteUser(ctx, user.ID)
+	require.NoError(t, err)
 	got, err = p.GetPassword(ctx, user.ID)
 	is("GetPassword after DeleteUser", got, err, nil)
 }
@@ -79,9 +72,7 @@ func TestPasswords(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	callPasswords(t, on(t, env.Admin))
 	tx, err := env.Admin.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = tx.Rollback() }()
 	callPasswords(t, on(t, tx))
 }
@@ -93,35 +84,25 @@ func TestFromTheFirstVersion(t *testing.T) {
 	for _, by := range []string{"EnsureSchema", "SchemaChanges"} {
 		env := open(t, mysqltest.Settings{})
 		ctx := t.Context()
-		if _, err := on(t, env.Admin).CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := on(t, env.Admin).CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"})
+		require.NoError(t, err)
 		script(t, env, "DROP TABLE passwords;\nUPDATE gatehouse_schema SET version = 1")
 		a := on(t, env.Admin)
-		if _, err := a.GetUser(ctx, "u"); err == nil || !strings.Contains(err.Error(), "missing: table passwords") {
-			t.Errorf("before: got %v", err)
-		}
+		_, err = a.GetUser(ctx, "u")
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "missing: table passwords"), "before: got %v", err)
 		if by == "EnsureSchema" {
-			if err := a.EnsureSchema(ctx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(ctx))
 		} else {
 			changes, err := a.SchemaChanges(ctx)
-			if err != nil || len(changes) == 0 {
-				t.Fatal(changes, err)
-			}
+			require.Truef(t, err == nil && len(changes) != 0, "%v %v", changes, err)
 			script(t, env, strings.Join(changes, ";\n"))
 		}
-		if err := a.CheckSchema(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.CheckSchema(ctx))
 		version := 0
-		if err := env.Admin.QueryRowContext(ctx, "SELECT version FROM gatehouse_schema").Scan(&version); err != nil || version != 2 {
-			t.Errorf("%s: got version %d, %v, want 2", by, version, err)
-		}
-		if u, err := a.GetUser(ctx, "u"); err != nil || u == nil {
-			t.Errorf("the user: %v, %v", u, err)
-		}
+		err = env.Admin.QueryRowContext(ctx, "SELECT version FROM gatehouse_schema").Scan(&version)
+		assert.Truef(t, err == nil && version == 2, "%s: got version %d, %v, want 2", by, version, err)
+		u, err := a.GetUser(ctx, "u")
+		assert.Truef(t, err == nil && u != nil, "the user: %v, %v", u, err)
 		callPasswords(t, a)
 	}
 }
@@ -139,33 +120,25 @@ func TestPasswordsOfSites(t *testing.T) {
 		lacks := func(what, reason string) {
 			t.Helper()
 			a := on(t, env.Admin, mysql.WithLayout(layout))
-			if err := errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)); err != nil {
-				t.Fatalf("%s, %s: %v", name, what, err)
-			}
-			if _, has := adapter.Capability[adapter.Passwords](a); has {
-				t.Errorf("%s, %s: the adapter says that it has passwords", name, what)
-			}
+			require.NoErrorf(t, errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)), "%s, %s", name, what)
+			_, has := adapter.Capability[adapter.Passwords](a)
+			assert.Falsef(t, has, "%s, %s: the adapter says that it has passwords", name, what)
 			user, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "a@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "1"},
 				&adapter.Authenticator{CredentialID: "c"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err1 := a.GetPassword(ctx, user.ID)
 			_, err2 := a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"})
 			_, err3 := a.SwapPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"}, adapter.Password{Hash: "i"})
 			_, err4 := a.DeletePassword(ctx, user.ID, false)
 			_, err5 := a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, adapter.Password{Hash: "h"})
 			for i, err := range []error{err1, err2, err3, err4, err5} {
-				if !errors.Is(err, adapter.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
-					t.Errorf("%s, %s, call %d: got %v, want ErrUnsupported and %q", name, what, i+1, err, reason)
-				}
+				assert.Truef(t, errors.Is(err, adapter.ErrUnsupported) && strings.Contains(err.Error(), reason),
+					"%s, %s, call %d: got %v, want ErrUnsupported and %q", name, what, i+1, err, reason)
 			}
-			if _, err := a.DeleteAuthenticator(ctx, user.ID, "c", true); err != nil {
-				t.Error(err)
-			}
-			if _, err := a.DeleteUser(ctx, user.ID); err != nil {
-				t.Error(err)
-			}
+			_, err = a.DeleteAuthenticator(ctx, user.ID, "c", true)
+			assert.NoError(t, err)
+			_, err = a.DeleteUser(ctx, user.ID)
+			assert.NoError(t, err)
 		}
 		lacks("without the table", "SchemaChanges")
 		script(t, env, "CREATE TABLE passwords (id INT PRIMARY KEY, userId VARCHAR(191), hash VARCHAR(60) NOT NULL)")
@@ -173,33 +146,24 @@ func TestPasswordsOfSites(t *testing.T) {
 		script(t, env, "DROP TABLE passwords")
 		before := on(t, env.Admin, mysql.WithLayout(layout))
 		changes, err := before.SchemaChanges(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if product := map[string]string{"Prisma": "model passwords", "Drizzle": "mysqlTable"}[settings.Site]; !strings.Contains(changes[len(changes)-1], product) {
-			t.Errorf("%s: the statement has no lines for the schema file: %s", name, changes[len(changes)-1])
-		}
+		require.NoError(t, err)
+		product := map[string]string{"Prisma": "model passwords", "Drizzle": "mysqlTable"}[settings.Site]
+		assert.Containsf(t, changes[len(changes)-1], product, "%s: the statement has no lines for the schema file", name)
 		script(t, env, strings.Join(changes, ";\n"))
 		a := on(t, env.Admin, mysql.WithLayout(layout))
-		if _, has := adapter.Capability[adapter.Passwords](a); has {
-			t.Error("before the tables were compared the adapter says that it has passwords")
-		}
-		if err := a.CheckSchema(ctx); err != nil {
-			t.Fatal(err)
-		}
+		_, has := adapter.Capability[adapter.Passwords](a)
+		assert.False(t, has, "before the tables were compared the adapter says that it has passwords")
+		require.NoError(t, a.CheckSchema(ctx))
 		callPasswords(t, a)
-		if left, err := a.SchemaChanges(ctx); err != nil || len(left) > 0 {
-			t.Errorf("%s: left to do: %v, %v", name, left, err)
-		}
+		left, err := a.SchemaChanges(ctx)
+		assert.Truef(t, err == nil && len(left) <= 0, "%s: left to do: %v, %v", name, left, err)
 		database := databaseOf(t, env)
 		role := "few_" + database[len(database)-12:]
 		few := account(t, env, "few_", []string{"USAGE"}, mysql.WithLayout(layout))
 		for _, table := range []string{layout.Users, layout.Accounts, layout.Sessions, layout.VerificationTokens, layout.Authenticators} {
 			script(t, env, fmt.Sprintf("GRANT SELECT, INSERT, UPDATE, DELETE ON %s.`%s` TO %s", database, table, role))
 		}
-		if err := few.CheckSchema(ctx); err != nil {
-			t.Errorf("%s, without rights on the passwords: %v", name, err)
-		}
+		assert.NoErrorf(t, few.CheckSchema(ctx), "%s, without rights on the passwords", name)
 		if _, err := few.GetPassword(ctx, "u"); !errors.Is(err, adapter.ErrUnsupported) {
 			t.Errorf("%s, without rights on the passwords: got %v, want ErrUnsupported", name, err)
 		}
@@ -217,13 +181,10 @@ func TestRoundTripsOfPasswords(t *testing.T) {
 	before := faults.Steps()
 	trips := func(what string, err error, want int64) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		after := faults.Steps()
-		if n := after - before; n != want {
-			t.Errorf("%s takes %d round trips, want %d", what, n, want)
-		}
+		n := after - before
+		assert.Equalf(t, want, n, "%s takes %d round trips, want %d", what, n, want)
 		before = after
 	}
 	user, err := a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"})

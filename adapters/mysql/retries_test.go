@@ -10,6 +10,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -19,9 +21,7 @@ import (
 // must fails the test if there is an error.
 func must(t *testing.T, errs ...error) {
 	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(errs...))
 }
 
 // begun begins a transaction of another program, which is rolled back at the end of the test.
@@ -110,12 +110,9 @@ func TestDeadlockIsTriedAgain(t *testing.T) {
 		awaitLock(t, env)
 		statement(t, other, "UPDATE `user` SET image = 'x' WHERE id = ?", name)
 		must(t, other.Commit())
-		if err := <-ended; err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if u, err := a.GetUser(t.Context(), name); u != nil || err != nil {
-			t.Errorf("%s: after DeleteUser: %v, %v", name, u, err)
-		}
+		assert.NoError(t, <-ended, name)
+		u, err := a.GetUser(t.Context(), name)
+		assert.Truef(t, u == nil && err == nil, "%s: after DeleteUser: %v, %v", name, u, err)
 	}
 }
 
@@ -130,9 +127,8 @@ func TestLockTimeoutIsTriedAgain(t *testing.T) {
 		time.AfterFunc(1500*time.Millisecond, func() { _ = other.Rollback() })
 		began := time.Now()
 		_, err := a.UpdateUser(t.Context(), adapter.UserUpdate{ID: name, Email: adapter.To("new@" + name)})
-		if took := time.Since(began); err != nil || took < 1400*time.Millisecond {
-			t.Errorf("%s: after %v: %v", name, took, err)
-		}
+		took := time.Since(began)
+		assert.Truef(t, err == nil && took >= 1400*time.Millisecond, "%s: after %v: %v", name, took, err)
 	}
 }
 
@@ -169,9 +165,8 @@ func TestNewerRowIsTriedAgain(t *testing.T) {
 		if err := <-ended; name == "tx" && (!errors.As(err, &server) || server.Number != 1020) || name != "tx" && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if u, err := a.GetUser(t.Context(), name); (u == nil) == (name == "tx") || err != nil {
-			t.Errorf("%s: after DeleteUser: %v, %v", name, u, err)
-		}
+		u, err := a.GetUser(t.Context(), name)
+		assert.Truef(t, (u == nil) != (name == "tx") && err == nil, "%s: after DeleteUser: %v, %v", name, u, err)
 	}
 }
 
@@ -208,17 +203,15 @@ func TestCallersTransactionIsUndone(t *testing.T) {
 		for name, db := range transactions(t, env) {
 			id := name + what[:3]
 			person(t, sure, id)
-			if _, err := on(t, db).CreateUser(ctx, adapter.User{ID: "mine" + id}); err != nil {
-				t.Fatal(err)
-			}
-			err := provoke(t, db, id)
-			if err == nil || !strings.Contains(err.Error(), "the server has undone the whole transaction of the caller") ||
-				!strings.Contains(err.Error(), what) {
-				t.Errorf("%s, %s: got %v", name, what, err)
-			}
-			if u, err := on(t, db).GetUser(ctx, "mine"+id); u != nil || err != nil {
-				t.Errorf("%s, %s: the caller's own work is there: %v, %v", name, what, u, err)
-			}
+			_, err := on(t, db).CreateUser(ctx, adapter.User{ID: "mine" + id})
+			require.NoError(t, err)
+			err = provoke(t, db, id)
+			assert.Truef(t, err != nil &&
+				strings.Contains(err.Error(), "the server has undone the whole transaction of the caller") &&
+				strings.Contains(err.Error(), what),
+				"%s, %s: got %v", name, what, err)
+			u, err := on(t, db).GetUser(ctx, "mine"+id)
+			assert.Truef(t, u == nil && err == nil, "%s, %s: the caller's own work is there: %v, %v", name, what, u, err)
 			if u, err := sure.GetUser(ctx, id); u == nil || err != nil {
 				t.Errorf("%s, %s: DeleteUser was tried again outside the transaction: %v, %v", name, what, u, err)
 			}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -29,9 +31,8 @@ func account(t testing.TB, env *mysqltest.Env, name string, rights []string, opt
 	name += database[len(database)-12:]
 	for _, s := range []string{"CREATE USER " + name, fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "),
 		database, name)} {
-		if _, err := env.Admin.ExecContext(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := env.Admin.ExecContext(t.Context(), s)
+		require.NoError(t, err)
 	}
 	t.Cleanup(func() { _, _ = env.Admin.ExecContext(context.WithoutCancel(t.Context()), "DROP USER "+name) })
 	return on(t, pool(t, database, func(c *driver.Config) { c.User, c.Passwd = name, "" }), opts...)
@@ -48,16 +49,13 @@ func TestLeastRights(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	ctx := t.Context()
 	all := slices.Concat(serving, changing)
-	if err := account(t, env, "all_", all, mysql.WithPrefix("all_")).EnsureSchema(ctx); err != nil {
-		t.Errorf("with every right that the README names: %v", err)
-	}
+	assert.NoError(t, account(t, env, "all_", all, mysql.WithPrefix("all_")).EnsureSchema(ctx),
+		"with every right that the README names")
 	a := account(t, env, "serving_", serving)
 	user, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "a@example.com"},
 		adapter.Account{Type: adapter.AccountOAuth, Provider: "p",
 			ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, call := range map[string]func() error{
 		"CheckSchema":  func() error { return a.CheckSchema(ctx) },
 		"EnsureSchema": func() error { return a.EnsureSchema(ctx) },
@@ -96,12 +94,10 @@ func TestLeastRights(t *testing.T) {
 		t.Errorf("with SELECT on another column of each table: got %v", err)
 	}
 	few := account(t, env, "few_", without(all, "CREATE"), mysql.WithPrefix("few_"))
-	if err := few.EnsureSchema(ctx); err == nil || !strings.Contains(err.Error(), "CREATE") {
-		t.Errorf("EnsureSchema without CREATE: got %v", err)
-	}
-	if _, err := a.DeleteUser(ctx, user.ID); err != nil {
-		t.Error(err)
-	}
+	err = few.EnsureSchema(ctx)
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "CREATE"), "EnsureSchema without CREATE: got %v", err)
+	_, err = a.DeleteUser(ctx, user.ID)
+	assert.NoError(t, err)
 }
 
 // TestTablesLikeOurs: a trigger that violates a key of a copy of the table, whose keys have
@@ -114,9 +110,8 @@ func TestTablesLikeOurs(t *testing.T) {
 		"CREATE TABLE copy LIKE `user`",
 		"CREATE TRIGGER copies AFTER INSERT ON `user` FOR EACH ROW INSERT INTO copy (id, email) VALUES (NEW.id, NEW.image)",
 	} {
-		if _, err := env.Admin.ExecContext(ctx, s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := env.Admin.ExecContext(ctx, s)
+		require.NoError(t, err)
 	}
 	for i, want := range []string{"", "refused", "conflict"} {
 		u := adapter.User{ID: fmt.Sprint(i), Email: fmt.Sprint(i) + "@example.com", Image: new("same")}
@@ -128,8 +123,6 @@ func TestTablesLikeOurs(t *testing.T) {
 		if isConflict(err) {
 			got = "conflict"
 		}
-		if got != want {
-			t.Errorf("%+v: got %v, want %q", u, err, want)
-		}
+		assert.Equalf(t, want, got, "%+v: got %v, want %q", u, err, want)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the files of the schema")
@@ -37,9 +39,7 @@ func TestSchemaFilesAreTheTables(t *testing.T) {
 func isFile(t *testing.T, file, want string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile("schema/"+file, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile("schema/"+file, []byte(want), 0o600))
 		return
 	}
 	if text, err := fs.ReadFile(Schema(), file); err != nil || string(text) != want {

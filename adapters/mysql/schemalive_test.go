@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -23,17 +25,12 @@ func TestEnsureSchemaAtOnce(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() {
-			if err := on(t, env.Admin, mysql.WithPrefix("once_")).EnsureSchema(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
+		all.Go(func() { assert.NoError(t, on(t, env.Admin, mysql.WithPrefix("once_")).EnsureSchema(t.Context())) })
 	}
 	all.Wait()
 	a := on(t, env.Admin, mysql.WithPrefix("once_"))
-	if changes, err := a.SchemaChanges(t.Context()); len(changes) > 0 || err != nil {
-		t.Errorf("after EnsureSchema there are changes: %v, %v", changes, err)
-	}
+	changes, err := a.SchemaChanges(t.Context())
+	assert.Truef(t, len(changes) <= 0 && err == nil, "after EnsureSchema there are changes: %v, %v", changes, err)
 }
 
 // TestSchemaFaults: a table that does not fit is refused by name, and what is missing is
@@ -63,17 +60,14 @@ func TestSchemaFaults(t *testing.T) {
 	} {
 		prefix := string(rune('a'+i)) + "_"
 		named := func(s string) string { return strings.ReplaceAll(s, "%", prefix) }
-		if err := on(t, env.Admin, mysql.WithPrefix(prefix)).EnsureSchema(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := env.Admin.ExecContext(ctx, named(x.change)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, on(t, env.Admin, mysql.WithPrefix(prefix)).EnsureSchema(ctx))
+		_, err := env.Admin.ExecContext(ctx, named(x.change))
+		require.NoError(t, err)
 		a := on(t, env.Admin, mysql.WithPrefix(prefix))
 		if _, err := a.CreateUser(ctx, adapter.User{ID: "x"}); err == nil || !strings.Contains(err.Error(), named(x.want)) {
 			t.Errorf("%s: the first call says %v, want %q", named(x.change), err, named(x.want))
 		}
-		err := a.EnsureSchema(ctx)
+		err = a.EnsureSchema(ctx)
 		if added := strings.HasPrefix(x.want, "missing"); added != (err == nil) {
 			t.Errorf("%s: EnsureSchema says %v", named(x.change), err)
 		}
@@ -123,13 +117,10 @@ func TestTablesOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, db := t.Context(), newDatabase(t, env)
 			if a := on(t, db, append(slices.Clone(c.options), mysql.WithNewTables())...); c.ours {
-				if err := a.EnsureSchema(ctx); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.EnsureSchema(ctx))
 				if c.full {
-					if _, err := a.CreateUser(ctx, adapter.User{}); err != nil {
-						t.Fatal(err)
-					}
+					_, err := a.CreateUser(ctx, adapter.User{})
+					require.NoError(t, err)
 				}
 			}
 			script(t, &mysqltest.Env{Admin: db}, c.tables)
@@ -138,9 +129,7 @@ func TestTablesOfOthers(t *testing.T) {
 			for call, err := range map[string]error{"the first call": first, "EnsureSchema": ensured, "CheckSchema": checked} {
 				refused := err != nil && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "WithNewTables")
 				works := err == nil || call == "the first call" && strings.Contains(err.Error(), "missing: table")
-				if c.want == "" && !works || c.want != "" && !refused {
-					t.Errorf("%s: got %v, want %q", call, err, c.want)
-				}
+				assert.Falsef(t, c.want == "" && !works || c.want != "" && !refused, "%s: got %v, want %q", call, err, c.want)
 			}
 		})
 	}
@@ -160,21 +149,17 @@ func TestEnsureSchemaInATransaction(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	tx, err := env.Admin.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = tx.Rollback() }()
-	if err := on(t, tx, mysql.WithPrefix("t_")).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(),
-		"call EnsureSchema with a *sql.DB") {
-		t.Errorf("got %v", err)
-	}
+	err = on(t, tx, mysql.WithPrefix("t_")).EnsureSchema(t.Context())
+	assert.Truef(t, err != nil && strings.Contains(err.Error(),
+		"call EnsureSchema with a *sql.DB"), "got %v", err)
 }
 
 // TestArgumentsOfNew: a wrong argument is an error of New.
 func TestArgumentsOfNew(t *testing.T) {
 	_, err := mysql.New(nil, mysql.WithPrefix("A'b"))
-	if err == nil || !strings.Contains(err.Error(), "db is nil") || !strings.Contains(err.Error(), `prefix "A'b"`) ||
-		errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("got %v", err)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "db is nil") && strings.Contains(err.Error(), `prefix "A'b"`) &&
+		!errors.Is(err, adapter.ErrConflict),
+		"got %v", err)
 }

@@ -1,13 +1,13 @@
 package mysql_test
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -50,9 +50,8 @@ func TestTiDB(t *testing.T) {
 	account := adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: "1", Type: "oidc"}
 	_, err = a.LinkAccount(ctx, account)
 	must(t, err)
-	if _, err = a.LinkAccount(ctx, account); !errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("a pair that is linked: got %v, want a conflict", err)
-	}
+	_, err = a.LinkAccount(ctx, account)
+	assert.ErrorIsf(t, err, adapter.ErrConflict, "a pair that is linked: got %v, want a conflict", err)
 	_, err = a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: user.ID, ProviderAccountID: "1"})
 	must(t, err)
 	_, err = a.DeleteAuthenticator(ctx, user.ID, "c", true)
@@ -80,9 +79,7 @@ func TestTiDBTriesAgain(t *testing.T) {
 			must(t, err)
 			n.tidb.once = refusal
 			_, err = a.CreateSession(t.Context(), adapter.Session{SessionToken: "s", UserID: user.ID, Expires: time.Now()})
-			if (err == nil) != (says != "") {
-				t.Errorf("%q, error %d: got %v", says, refusal.Number, err)
-			}
+			assert.Equalf(t, says != "", err == nil, "%q, error %d: got %v", says, refusal.Number, err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -126,37 +127,30 @@ func TestVitess(t *testing.T) {
 	a, ctx := on(t, db), t.Context()
 	user, err := a.CreateUser(ctx, adapter.User{Email: "' (errno 1213) (sqlstate 40001) '@example.com"})
 	must(t, err)
-	if _, err = a.CreateUser(ctx, adapter.User{Email: user.Email}); !errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("an address that is taken: got %v, want a conflict", err)
-	}
+	_, err = a.CreateUser(ctx, adapter.User{Email: user.Email})
+	assert.ErrorIsf(t, err, adapter.ErrConflict, "an address that is taken: got %v, want a conflict", err)
 	session := adapter.Session{SessionToken: "s", UserID: "nobody", Expires: time.Now().Add(time.Hour)}
-	if _, err = a.CreateSession(ctx, session); !errors.Is(err, adapter.ErrNotFound) {
-		t.Errorf("a session of nobody: got %v, want ErrNotFound", err)
-	}
+	_, err = a.CreateSession(ctx, session)
+	assert.ErrorIsf(t, err, adapter.ErrNotFound, "a session of nobody: got %v, want ErrNotFound", err)
 	session.UserID = user.ID
 	v.once = &mysqldriver.MySQLError{Number: 1203, Message: "target: app.0.primary: vttablet: rpc error: code = ResourceExhausted " +
 		"desc = transaction pool connection limit exceeded (CallerID: userData1)"}
 	_, err = a.CreateSession(ctx, session)
 	must(t, err)
 	to := adapter.SessionUpdate{SessionToken: "s", UserID: adapter.To("nobody")}
-	if _, err = a.UpdateSession(ctx, to); !errors.Is(err, adapter.ErrNotFound) {
-		t.Errorf("a session that nobody takes over: got %v, want ErrNotFound", err)
-	}
-	if found, err := a.GetSessionAndUser(ctx, "s"); err != nil || found == nil {
-		t.Errorf("the session: %v, %v", found, err)
-	}
+	_, err = a.UpdateSession(ctx, to)
+	assert.ErrorIsf(t, err, adapter.ErrNotFound, "a session that nobody takes over: got %v, want ErrNotFound", err)
+	found, err := a.GetSessionAndUser(ctx, "s")
+	assert.Truef(t, err == nil && found != nil, "the session: %v, %v", found, err)
 	reads := 0
 	for _, query := range v.asked {
 		if strings.HasPrefix(query, "SELECT") && strings.Contains(query, " FROM `") {
 			reads++
-			if !strings.HasPrefix(query, "SELECT /*vt+ CONSOLIDATOR=disabled */ ") {
-				t.Errorf("a reading may be shared with an earlier one: %s", query)
-			}
+			assert.Truef(t, strings.HasPrefix(query, "SELECT /*vt+ CONSOLIDATOR=disabled */ "),
+				"a reading may be shared with an earlier one: %s", query)
 		}
 	}
-	if reads == 0 {
-		t.Errorf("nothing was read: %q", v.asked)
-	}
+	assert.NotEqualf(t, 0, reads, "nothing was read: %q", v.asked)
 }
 
 // TestVitessRefuses: a keyspace with shards is refused, since a key is unique in each alone, and so are a part of a keyspace
@@ -178,12 +172,10 @@ func TestVitessRefuses(t *testing.T) {
 			v.shards = append(v.shards, strings.TrimSuffix(v.shards[0], "0")+w.shard)
 		}
 		err := on(t, db, mysql.WithPrefix(fmt.Sprint("r", i, "_"))).EnsureSchema(t.Context())
-		if (err == nil) != (w.want == "") || err != nil && !strings.Contains(err.Error(), w.want) {
-			t.Errorf("%v: got %v", w, err)
-		}
-		if text := strings.Join(v.asked, "\n"); err != nil && strings.Contains(text, "CREATE") {
-			t.Errorf("%v: a table was made: %s", w, text)
-		}
+		assert.Falsef(t, (err == nil) != (w.want == "") || err != nil && !strings.Contains(err.Error(), w.want),
+			"%v: got %v", w, err)
+		text := strings.Join(v.asked, "\n")
+		assert.Falsef(t, err != nil && strings.Contains(text, "CREATE"), "%v: a table was made: %s", w, text)
 	}
 }
 
@@ -207,9 +199,8 @@ func TestVitessCommit(t *testing.T) {
 		began := time.Now()
 		err := <-ended
 		late := errors.Is(err, context.Canceled) && strings.Contains(err.Error(), "the server may still do it")
-		if answers && err != nil || !answers && !late || time.Since(began) > 5*time.Second {
-			t.Errorf("answered: %t: after %v: %v", answers, time.Since(began), err)
-		}
+		assert.Falsef(t, answers && err != nil || !answers && !late || time.Since(began) > 5*time.Second,
+			"answered: %t: after %v: %v", answers, time.Since(began), err)
 		if text := strings.Join(v.asked, "\n"); strings.Contains(text, "KILL") || strings.Contains(text, "PROCESSLIST") {
 			t.Errorf("what vtgate passes to any MySQL, or kills among its own connections: %s", text)
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -55,9 +57,7 @@ func BenchmarkAdapter(b *testing.B) { bench.Run(b, wirings[0].benchHarness(), ne
 
 func BenchmarkSessions(b *testing.B) {
 	bench.Sessions(b, wirings[0].benchHarness(), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
-		if err := newBaseline(tb, a).(postgrestest.Baseline).AddSessions(tb.Context(), from, to); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, newBaseline(tb, a).(postgrestest.Baseline).AddSessions(tb.Context(), from, to))
 	})
 }
 
@@ -80,16 +80,13 @@ func TestRoundTrips(t *testing.T) {
 			t.Parallel()
 			w := wirings[slices.IndexFunc(wirings, func(w wiring) bool { return w.name == c.wiring })]
 			for method, trips := range bench.RoundTrips(t, w.benchHarness()) {
-				if trips.First > 2*(1+c.describes) {
-					t.Errorf("%s: the first call takes %d round trips, want at most %d", method, trips.First, 2*(1+c.describes))
-				}
+				assert.Truef(t, trips.First <= 2*(1+c.describes),
+					"%s: the first call takes %d round trips, want at most %d", method, trips.First, 2*(1+c.describes))
 				want := int64(1)
 				if c.everyCalls {
 					want += c.describes
 				}
-				if trips.Later != want {
-					t.Errorf("%s: a later call takes %d round trips, want %d", method, trips.Later, want)
-				}
+				assert.Equalf(t, want, trips.Later, "%s: a later call takes %d round trips, want %d", method, trips.Later, want)
 			}
 		})
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -84,9 +86,8 @@ func TestOtherNamesOfColumns(t *testing.T) {
 	execSQL(t, pool, `CREATE TABLE users (id text PRIMARY KEY, name text, email text UNIQUE, email_verified timestamptz, image text)`)
 	before := objects(t, pool, schema)
 	says(t, newAdapter(t, pool).EnsureSchema(t.Context()), `WithLayout takes other names, Columns: {"users.emailVerified": "email_verified"}`)
-	if after := objects(t, pool, schema); !slices.Equal(before, after) {
-		t.Errorf("the schema has changed: %v", after)
-	}
+	after := objects(t, pool, schema)
+	assert.Truef(t, slices.Equal(before, after), "the schema has changed: %v", after)
 }
 
 // TestEmptyBesideFull: tables that an earlier EnsureSchema made beside those of
@@ -97,21 +98,16 @@ func TestEmptyBesideFull(t *testing.T) {
 	schema := newSchema(t)
 	pool := inSchema(t, schema)
 	ours := newAdapter(t, pool)
-	if err := ours.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ours.EnsureSchema(t.Context()))
 	prefixed := newAdapter(t, pool, postgres.WithPrefix("auth_"))
-	if err := prefixed.EnsureSchema(t.Context()); err != nil {
-		t.Errorf("beside our own tables of another prefix: %v", err)
-	}
+	assert.NoError(t, prefixed.EnsureSchema(t.Context()), "beside our own tables of another prefix")
 	role := newRole(t, pool, schema)
 	execSQL(t, pool, sites["Prisma"].tables, pgx.QueryExecModeSimpleProtocol)
 	limited := func() error {
 		return newAdapter(t, asRole(t, role), postgres.WithSchema(schema)).EnsureSchema(t.Context())
 	}
-	if err := errors.Join(newAdapter(t, pool).CheckSchema(t.Context()), prefixed.CheckSchema(t.Context()), limited()); err != nil {
-		t.Errorf("empty beside empty: %v", err)
-	}
+	err := errors.Join(newAdapter(t, pool).CheckSchema(t.Context()), prefixed.CheckSchema(t.Context()), limited())
+	assert.NoError(t, err, "empty beside empty")
 	says(t, newAdapter(t, pool, postgres.WithPrefix("new_")).EnsureSchema(t.Context()), "WithLayout(postgres.Prisma())")
 	execSQL(t, pool, sites["Prisma"].person, pgx.QueryExecModeSimpleProtocol)
 	for name, err := range map[string]error{
@@ -121,13 +117,9 @@ func TestEmptyBesideFull(t *testing.T) {
 		t.Log(name)
 		says(t, err, "WithLayout(postgres.Prisma())")
 	}
-	if err := newAdapter(t, pool, postgres.WithNewTables()).EnsureSchema(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, newAdapter(t, pool, postgres.WithNewTables()).EnsureSchema(t.Context()))
 	must(ours.CreateUser(t.Context(), adapter.User{Email: adaEmail}))(t)
-	if err := newAdapter(t, pool).CheckSchema(t.Context()); err != nil {
-		t.Errorf("full beside full: %v", err)
-	}
+	assert.NoError(t, newAdapter(t, pool).CheckSchema(t.Context()), "full beside full")
 }
 
 // advised finds the statements in an error.
@@ -167,23 +159,17 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			a := newAdapter(t, pool)
 			err := a.EnsureSchema(t.Context())
 			statements := advised.FindAllString(fmt.Sprint(err), -1)
-			if len(statements) == 0 {
-				t.Fatalf("no advice in %v", err)
-			}
+			require.NotEmptyf(t, statements, "no advice in %v", err)
 			for _, s := range statements {
 				execSQL(t, pool, s)
 			}
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			ada := must(a.GetUserByEmail(t.Context(), "Ada@example.com"))(t)
 			both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
-			if ada == nil || ada.ID != "7" || both == nil || !both.Session.Expires.Equal(adaExpires) || both.User.ID != "7" {
-				t.Errorf("got %v, %v", ada, both)
-			}
-			if passkey := must(a.GetAuthenticator(t.Context(), "theirs"))(t); passkey != nil && (passkey.Counter != 5 || !passkey.CredentialBackedUp) {
-				t.Errorf("got %v", passkey)
-			}
+			assert.Truef(t, ada != nil && ada.ID == "7" && both != nil && both.Session.Expires.Equal(adaExpires) && both.User.ID == "7",
+				"got %v, %v", ada, both)
+			passkey := must(a.GetAuthenticator(t.Context(), "theirs"))(t)
+			assert.Falsef(t, passkey != nil && (passkey.Counter != 5 || !passkey.CredentialBackedUp), "got %v", passkey)
 			must(a.CreateUser(t.Context(), adapter.User{}))(t)
 		})
 	}
@@ -202,14 +188,10 @@ func TestLeastRights(t *testing.T) {
 	}
 	as := asRole(t, role)
 	a := newAdapter(t, as, postgres.WithSchema(schema))
-	if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())))
 	fillRecords(t, pool, wiring{}, schema, 3)
 	for _, c := range calls {
-		if err := c.do(t.Context(), a, 1, "u1"); err != nil {
-			t.Errorf("%s: %v", c.method, err)
-		}
+		assert.NoError(t, c.do(t.Context(), a, 1, "u1"), c.method)
 	}
 	must(a.DeleteExpired(t.Context(), time.Now()))(t)
 	for _, table := range tables {
@@ -232,9 +214,8 @@ func TestLeastRights(t *testing.T) {
 	says(t, err, advice)
 	execSQL(t, pool, advice)
 	must(newAdapter(t, found).GetUser(t.Context(), "x"))(t)
-	if n := value[int](t, pool, `SELECT count(*)::int FROM `+schema+`.users WHERE email LIKE 'SELECT%' OR email LIKE 'INSERT%'`); n != 0 {
-		t.Errorf("%d users were stored without a right", n)
-	}
+	n := value[int](t, pool, `SELECT count(*)::int FROM `+schema+`.users WHERE email LIKE 'SELECT%' OR email LIKE 'INSERT%'`)
+	assert.Equalf(t, 0, n, "%d users were stored without a right", n)
 }
 
 // TestSettingsOfTheRole: no setting of a role, database or connection changes what a
@@ -258,20 +239,16 @@ func TestSettingsOfTheRole(t *testing.T) {
 				config.ConnConfig.RuntimeParams[setting] = to
 				pool := must(pgxNewPool(t, config))(t)
 				a := newAdapter(t, pool, postgres.WithSchema(schema))
-				if err := a.EnsureSchema(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.EnsureSchema(t.Context()))
 				callEveryMethod(t, a)
 				// What this handle writes, a handle with the usual settings reads.
 				zoe := must(a.CreateUser(t.Context(), adapter.User{Name: new(`Zoë \' 王`), Email: "zoë@example.com"}))(t)
 				usual := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(schema))
 				same(t, "the user in the other handle", must(usual.GetUserByEmail(t.Context(), "zoë@example.com"))(t), *zoe)
-				if _, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: "nobody's", UserID: "nobody", Expires: time.Now()}); !errors.Is(err, adapter.ErrNotFound) {
-					t.Errorf("a session of nobody: got %v, want ErrNotFound", err)
-				}
-				if _, err := a.UpdateUser(t.Context(), adapter.UserUpdate{ID: must(a.CreateUser(t.Context(), adapter.User{}))(t).ID, Email: adapter.To("zoë@example.com")}); !errors.Is(err, adapter.ErrConflict) {
-					t.Errorf("a taken address: got %v, want ErrConflict", err)
-				}
+				_, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: "nobody's", UserID: "nobody", Expires: time.Now()})
+				assert.ErrorIsf(t, err, adapter.ErrNotFound, "a session of nobody: got %v, want ErrNotFound", err)
+				_, err = a.UpdateUser(t.Context(), adapter.UserUpdate{ID: must(a.CreateUser(t.Context(), adapter.User{}))(t).ID, Email: adapter.To("zoë@example.com")})
+				assert.ErrorIsf(t, err, adapter.ErrConflict, "a taken address: got %v, want ErrConflict", err)
 			})
 		}
 	}
@@ -287,15 +264,10 @@ func TestSettingsOfTheCaller(t *testing.T) {
 	a := newAdapter(t, pool, postgres.WithSchema(schema))
 	tx, _ := begin(t, pool)
 	zoe := must(a.On(tx).CreateUser(t.Context(), adapter.User{Email: "zoë@example.com"}))(t)
-	if got := value[string](t, tx, `SHOW client_encoding`); got != "LATIN1" {
-		t.Errorf("the transaction has the encoding %s", got)
-	}
-	if _, err := a.On(tx).CreateUser(t.Context(), adapter.User{ID: zoe.ID}); !errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("got %v, want ErrConflict", err)
-	}
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, "LATIN1", value[string](t, tx, `SHOW client_encoding`), "the transaction has the encoding")
+	_, err := a.On(tx).CreateUser(t.Context(), adapter.User{ID: zoe.ID})
+	assert.ErrorIsf(t, err, adapter.ErrConflict, "got %v, want ErrConflict", err)
+	require.NoError(t, tx.Commit(t.Context()))
 	usual := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(schema))
 	same(t, "the user", must(usual.GetUserByEmail(t.Context(), "zoë@example.com"))(t), *zoe)
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var everyWiring = flag.Bool("every-wiring", false, "TestConformance runs in every wiring, which takes minutes")
@@ -36,13 +38,7 @@ func (w wiring) env(t testing.TB) *postgrestest.Env {
 	settings := postgrestest.Settings{URL: serverURL(t, postgresURL), PooledURL: os.Getenv(pgbouncerURL),
 		OnlyPooled: w.pooler, Mode: w.mode, Conns: w.maxConns, Zone: w.zone, AuthJS: w.authJS, Site: w.site, AsTheyAre: w.asIs, Driver: w.driver}
 	env, err := postgrestest.Open(t.Context(), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := env.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, env.Close(context.Background())) })
 	return env
 }

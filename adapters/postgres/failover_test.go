@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -29,18 +31,16 @@ func TestOneRetryAfterARestart(t *testing.T) {
 			conn.Release()
 		}
 		must(proxy.Inject(fault.Cut, 1))(t)
-		if user, err := a.GetUser(ctx, "nobody"); err == nil {
-			t.Fatalf("got %v from a connection that broke", user)
-		}
+		user, err := a.GetUser(ctx, "nobody")
+		require.Errorf(t, err, "got %v from a connection that broke", user)
 		var wg sync.WaitGroup
 		for range 2 * conns {
 			wg.Go(func() {
 				if _, err := a.GetUser(ctx, "nobody"); err == nil {
 					return
 				}
-				if _, err := a.GetUser(ctx, "nobody"); err != nil {
-					t.Errorf("the second time: %v", err)
-				}
+				_, err := a.GetUser(ctx, "nobody")
+				assert.NoError(t, err, "the second time")
 			})
 		}
 		wg.Wait()

@@ -3,30 +3,29 @@ module github.com/gatehouse-go/gatehouse/adapters/postgres
 go 1.26.0
 
 require (
+	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/google/go-cmp v0.7.0
 	github.com/jackc/pgx/v5 v5.12.0
+	github.com/stretchr/testify v1.12.1
 )
 
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
-	github.com/wneessen/go-mail v0.8.1 // indirect
-	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/oauth2 v0.37.0 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
-)
-
-require (
-	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
-	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/wneessen/go-mail v0.8.1 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
 )
 
 replace (

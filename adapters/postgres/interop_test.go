@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -24,14 +26,10 @@ func TestInterop(t *testing.T) {
 				makeAuthJSTables(t, pool)
 			}
 			a := newAdapter(t, pool)
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			js := authjs.Start(t, "../../interop/pg", serverURL(t, postgresURL), schema)
 			authjs.Exchange(t, a, js, authjs.Sharing{Nobody: "31415926", Authenticators: true})
-			if left := strings.Join(dump(t, pool), ""); strings.Contains(left, "{") {
-				t.Errorf("rows are left: %s", left)
-			}
+			assert.NotContains(t, strings.Join(dump(t, pool), ""), "{", "rows are left")
 		})
 	}
 }
@@ -83,14 +81,10 @@ func testProduct(t *testing.T, p product) {
 				}
 				changed := authjs.WithLines(t, string(must(os.ReadFile(file))(t)), changes)
 				file = filepath.Join(t.TempDir(), filepath.Base(file))
-				if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
 			}
 			a := newAdapter(t, pool, options...)
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			js := p.start(t, p.dir, schema, file)
 			sharing := authjs.Sharing{Nobody: "nobody", Authenticators: true}
 			if origin == "as they are" { // the column has 32 bits
@@ -101,9 +95,8 @@ func testProduct(t *testing.T, p product) {
 			if !a.RequiresEmail() {
 				authjs.WithoutAddress(t, a, js)
 			}
-			if left := value[int](t, pool, rowsLeft); left != 0 {
-				t.Errorf("%d rows are left", left)
-			}
+			left := value[int](t, pool, rowsLeft)
+			assert.Equalf(t, 0, left, "%d rows are left", left)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -24,14 +25,10 @@ func isolated(t *testing.T, test func(t *testing.T, a *postgres.Adapter)) {
 			c := wiring{}.config(t)
 			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
 			pool, err := pgxpool.NewWithConfig(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(pool.Close)
 			a := newAdapter(t, pool, postgres.WithSchema(schema))
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			test(t, a)
 		})
 	}
@@ -65,9 +62,8 @@ func TestLastCredentialStays(t *testing.T) {
 			wg.Wait()
 			credentials := must(a.ListAuthenticatorsByUserID(ctx, user.ID))(t)
 			accounts := must(a.ListAccountsByUserID(ctx, user.ID))(t)
-			if kept.Load() != 1 || len(credentials) != 1 || len(accounts) != 1 || accounts[0].ProviderAccountID != credentials[0].ProviderAccountID {
-				t.Fatalf("%d refused; left are %v and %v", kept.Load(), credentials, accounts)
-			}
+			require.Truef(t, kept.Load() == 1 && len(credentials) == 1 && len(accounts) == 1 && accounts[0].ProviderAccountID == credentials[0].ProviderAccountID,
+				"%d refused; left are %v and %v", kept.Load(), credentials, accounts)
 		}
 	})
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -105,9 +107,7 @@ func TestSitesAreServedAsTheyAre(t *testing.T) {
 				pool := w.pool(t)
 				before := objects(t, pool, schema)
 				a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
-				if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())))
 				s.use(t, a, pool, schema)
 				if after := objects(t, pool, schema); !slices.Equal(before, after) {
 					t.Errorf("the schema had the objects\n%s\nand has\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
@@ -124,59 +124,46 @@ func (s site) use(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, schema 
 	ada := must(a.GetUserByEmail(ctx, adaEmail))(t)
 	both := must(a.GetSessionAndUser(ctx, "theirs"))(t)
 	account := must(a.GetAccount(ctx, "1", "p"))(t)
-	if ada == nil || ada.ID != adaID || both == nil || both.User.ID != adaID || !both.Session.Expires.Equal(adaExpires) || account == nil || account.UserID != adaID {
-		t.Fatalf("the site's person: got %v, %v, %v", ada, both, account)
-	}
+	require.Truef(t, ada != nil && ada.ID == adaID && both != nil && both.User.ID == adaID && both.Session.Expires.Equal(adaExpires) && account != nil && account.UserID == adaID,
+		"the site's person: got %v, %v, %v", ada, both, account)
 	at := time.Date(2041, 7, 1, 3, 4, 5, 678_999_999, time.FixedZone("", -5*3600))
 	bob := must(a.CreateUser(ctx, adapter.User{Name: new("Bob"), Email: "bob@example.com", EmailVerified: &at}))(t)
 	same(t, "GetUser", must(a.GetUser(ctx, bob.ID))(t), *bob)
-	if d := at.Sub(*bob.EmailVerified); d < 0 || d >= time.Millisecond {
-		t.Errorf("emailVerified is %v, want %v rounded down", bob.EmailVerified, at)
-	}
+	d := at.Sub(*bob.EmailVerified)
+	assert.Truef(t, d >= 0 && d < time.Millisecond, "emailVerified is %v, want %v rounded down", bob.EmailVerified, at)
 	bob = must(a.UpdateUser(ctx, adapter.UserUpdate{ID: bob.ID, EmailVerified: adapter.To(&at), Image: adapter.To(new("i"))}))(t)
 	same(t, "GetUser after UpdateUser", must(a.GetUser(ctx, bob.ID))(t), *bob)
-	if d := at.Sub(*bob.EmailVerified); d < 0 || d >= time.Millisecond {
-		t.Errorf("emailVerified is %v, want %v rounded down", bob.EmailVerified, at)
-	}
-	if _, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}); !errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("a taken address: got %v", err)
-	}
+	d = at.Sub(*bob.EmailVerified)
+	assert.Truef(t, d >= 0 && d < time.Millisecond, "emailVerified is %v, want %v rounded down", bob.EmailVerified, at)
+	_, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})
+	assert.ErrorIs(t, err, adapter.ErrConflict, "a taken address")
 	session := must(a.CreateSession(ctx, adapter.Session{SessionToken: "ours", UserID: bob.ID, Expires: at}))(t)
 	same(t, "GetSessionAndUser", must(a.GetSessionAndUser(ctx, "ours"))(t), adapter.SessionAndUser{Session: *session, User: *bob})
-	if d := at.Sub(session.Expires); d < 0 || d >= time.Millisecond {
-		t.Errorf("expires is %v, want %v rounded down", session.Expires, at)
-	}
+	d = at.Sub(session.Expires)
+	assert.Truef(t, d >= 0 && d < time.Millisecond, "expires is %v, want %v rounded down", session.Expires, at)
 	session = must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "ours", Expires: adapter.To(at.Add(time.Hour)), UserID: adapter.To(adaID)}))(t)
-	if session.UserID != adaID || len(must(a.ListSessionsByUserID(ctx, adaID))(t)) != 2 {
-		t.Errorf("the sessions of Ada: got %v", must(a.ListSessionsByUserID(ctx, adaID))(t))
-	}
-	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "x", UserID: "nobody", Expires: at}); !errors.Is(err, adapter.ErrNotFound) {
-		t.Errorf("a session of nobody: got %v", err)
-	}
+	assert.Truef(t, session.UserID == adaID && len(must(a.ListSessionsByUserID(ctx, adaID))(t)) == 2,
+		"the sessions of Ada: got %v", must(a.ListSessionsByUserID(ctx, adaID))(t))
+	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "x", UserID: "nobody", Expires: at})
+	assert.ErrorIs(t, err, adapter.ErrNotFound, "a session of nobody")
 	made := must(a.LinkAccount(ctx, adapter.Account{UserID: bob.ID, Type: adapter.AccountOAuth, Provider: "q", ProviderAccountID: "2", ExpiresAt: new(int64(math.MaxInt32))}))(t)
 	same(t, "GetAccount", must(a.GetAccount(ctx, "2", "q"))(t), *made)
 	same(t, "GetUserByAccount", must(a.GetUserByAccount(ctx, made.Key()))(t), *bob)
 	must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "q", ProviderAccountID: "2", Scope: adapter.To(new("s")), AuthorizationDetails: adapter.To[json.RawMessage](nil)}))(t)
-	if len(must(a.ListAccountsByUserID(ctx, bob.ID))(t)) != 1 {
-		t.Error("the accounts of Bob are not listed")
-	}
+	assert.Len(t, must(a.ListAccountsByUserID(ctx, bob.ID))(t), 1, "the accounts of Bob are not listed")
 	token := adapter.VerificationToken{Identifier: "x", Token: "t", Expires: adaExpires}
 	same(t, "CreateVerificationToken", must(a.CreateVerificationToken(ctx, token))(t), token)
 	same(t, "UseVerificationToken", must(a.UseVerificationToken(ctx, token.Key()))(t), token)
 	must(a.CreateVerificationToken(ctx, token))(t)
-	if n := must(a.DeleteVerificationTokens(ctx, "x"))(t); n != 1 {
-		t.Errorf("DeleteVerificationTokens: got %d", n)
-	}
+	n := must(a.DeleteVerificationTokens(ctx, "x"))(t)
+	assert.Truef(t, n == 1, "DeleteVerificationTokens: got %d", n)
 	key := adapter.Authenticator{CredentialID: "c", UserID: bob.ID, ProviderAccountID: "c", CredentialPublicKey: "k", Counter: 1, CredentialDeviceType: "singleDevice"}
 	same(t, "CreateAuthenticator", must(a.CreateAuthenticator(ctx, key))(t), key)
 	key.Counter = 7
 	same(t, "UpdateAuthenticatorCounter", must(a.UpdateAuthenticatorCounter(ctx, "c", 7))(t), key)
-	if touched := must(a.TouchAuthenticator(ctx, "c", 7, 8, at))(t); touched == nil || touched.Counter != 8 {
-		t.Errorf("TouchAuthenticator: got %v", touched)
-	}
-	if len(must(a.ListAuthenticatorsByUserID(ctx, bob.ID))(t)) != 1 {
-		t.Error("the passkeys of Bob are not listed")
-	}
+	touched := must(a.TouchAuthenticator(ctx, "c", 7, 8, at))(t)
+	assert.Truef(t, touched != nil && touched.Counter == 8, "TouchAuthenticator: got %v", touched)
+	assert.Len(t, must(a.ListAuthenticatorsByUserID(ctx, bob.ID))(t), 1, "the passkeys of Bob are not listed")
 	must(a.DeleteAuthenticator(ctx, bob.ID, "c", true))(t)
 	cy := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "cy@example.com"}, adapter.Account{Type: adapter.AccountWebAuthn, Provider: "r", ProviderAccountID: "3"}, &adapter.Authenticator{CredentialID: "d"}))(t)
 	same(t, "GetUser after CreateUserWithAccount", must(a.GetUser(ctx, cy.ID))(t), *cy)
@@ -184,16 +171,12 @@ func (s site) use(t *testing.T, a *postgres.Adapter, pool *pgxpool.Pool, schema 
 	must(a.CreateSession(ctx, adapter.Session{SessionToken: "past", UserID: bob.ID, Expires: time.Now().Add(-time.Second)}))(t)
 	must(a.CreateSession(ctx, adapter.Session{SessionToken: "soon", UserID: bob.ID, Expires: time.Now().Add(time.Minute)}))(t)
 	must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "past", Token: "t", Expires: time.Now().Add(-time.Second)}))(t)
-	if swept := must(a.DeleteExpired(ctx, time.Now()))(t); swept.Sessions != 1 || swept.VerificationTokens != 1 {
-		t.Errorf("DeleteExpired: got %+v", swept)
-	}
-	if n := must(a.DeleteSessionsByUserID(ctx, bob.ID, ""))(t); n != 1 {
-		t.Errorf("DeleteSessionsByUserID: got %d", n)
-	}
+	swept := must(a.DeleteExpired(ctx, time.Now()))(t)
+	assert.Truef(t, swept.Sessions == 1 && swept.VerificationTokens == 1, "DeleteExpired: got %+v", swept)
+	n = must(a.DeleteSessionsByUserID(ctx, bob.ID, ""))(t)
+	assert.Truef(t, n == 1, "DeleteSessionsByUserID: got %d", n)
 	must(a.DeleteUser(ctx, cy.ID))(t)
-	if gone := must(a.GetAuthenticator(ctx, "d"))(t); gone != nil {
-		t.Errorf("a passkey of a deleted user is left: %v", gone)
-	}
+	assert.Nil(t, must(a.GetAuthenticator(ctx, "d"))(t), "a passkey of a deleted user is left")
 	must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(adaExpires)}))(t)
 	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada"))}))(t)
 }
@@ -208,9 +191,8 @@ func TestPrismaColumns(t *testing.T) {
 	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
 	fresh := func(table, condition string) {
 		t.Helper()
-		if age := value[float64](t, inSchema(t, schema), `SELECT extract(epoch FROM now() - "updatedAt" AT TIME ZONE 'UTC')::float8 FROM "`+table+`" WHERE `+condition); math.Abs(age) > 60 {
-			t.Errorf("%s: updatedAt is %v seconds old", table, age)
-		}
+		age := value[float64](t, inSchema(t, schema), `SELECT extract(epoch FROM now() - "updatedAt" AT TIME ZONE 'UTC')::float8 FROM "`+table+`" WHERE `+condition)
+		assert.Truef(t, !(math.Abs(age) > 60), "%s: updatedAt is %v seconds old", table, age)
 	}
 	ctx := t.Context()
 	created := func() time.Time {
@@ -219,9 +201,8 @@ func TestPrismaColumns(t *testing.T) {
 	before := created()
 	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada L."))}))(t)
 	fresh("User", "id = 'ck1'")
-	if after := created(); !after.Equal(before) {
-		t.Errorf("createdAt is %v after an update, want %v", after, before)
-	}
+	after := created()
+	assert.Truef(t, after.Equal(before), "createdAt is %v after an update, want %v", after, before)
 	must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("s"))}))(t)
 	fresh("Account", "provider = 'p'")
 	must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(time.Now())}))(t)
@@ -240,9 +221,7 @@ func TestNoRoom(t *testing.T) {
 	execSQL(t, pool, `ALTER TABLE `+schema+`."User" ALTER COLUMN name TYPE varchar(5)`)
 	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
 	ctx := t.Context()
-	if !a.RequiresEmail() {
-		t.Error("the layout of Prisma does not require an address")
-	}
+	assert.True(t, a.RequiresEmail(), "the layout of Prisma does not require an address")
 	tx := must(pool.Begin(ctx))(t)
 	defer func() { _ = tx.Rollback(ctx) }()
 	on := a.On(tx)
@@ -282,12 +261,9 @@ func TestNoRoom(t *testing.T) {
 			t.Errorf("%s: got %v, want an error that matches neither sentinel", what, err)
 		}
 	}
-	if err := tx.Commit(ctx); err != nil {
-		t.Error("the transaction is not usable any more: ", err)
-	}
-	if u := must(a.GetUser(ctx, adaID))(t); u.Email != adaEmail || *u.Name != "Ada" {
-		t.Errorf("got %v", u)
-	}
+	assert.NoError(t, tx.Commit(ctx), "the transaction is not usable any more: ")
+	u := must(a.GetUser(ctx, adaID))(t)
+	assert.Truef(t, u.Email == adaEmail && *u.Name == "Ada", "got %v", u)
 }
 
 // TestOwnColumnIsRefused: a column of the site that must have a value stops the
@@ -319,12 +295,9 @@ func TestSiteWithoutPasskeys(t *testing.T) {
 	execSQL(t, pool, `DROP TABLE `+schema+`.authenticator`)
 	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
 	ctx := t.Context()
-	if err := errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)); err != nil {
-		t.Fatal(err)
-	}
-	if missing := adapter.Missing(a); len(missing) != 9 {
-		t.Errorf("missing: got %v, want those of passkeys and of passwords", missing)
-	}
+	require.NoError(t, errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)))
+	missing := adapter.Missing(a)
+	assert.Lenf(t, missing, 9, "missing: got %v, want those of passkeys and of passwords", missing)
 	_, err1 := a.GetAuthenticator(ctx, "c")
 	_, err2 := a.ListAuthenticatorsByUserID(ctx, adaID)
 	_, err3 := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: adaID})
@@ -332,9 +305,7 @@ func TestSiteWithoutPasskeys(t *testing.T) {
 	_, err5 := a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "x", ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "c"})
 	_, err6 := a.DeleteAuthenticator(ctx, adaID, "c", true)
 	for i, err := range []error{err1, err2, err3, err4, err5, err6} {
-		if !errors.Is(err, adapter.ErrUnsupported) {
-			t.Errorf("call %d: got %v, want ErrUnsupported", i+1, err)
-		}
+		assert.ErrorIsf(t, err, adapter.ErrUnsupported, "call %d: got %v, want ErrUnsupported", i+1, err)
 	}
 	must(a.DeleteUser(ctx, adaID))(t)
 }
@@ -365,9 +336,8 @@ func TestLayoutsThatAreRefused(t *testing.T) {
 	before := objects(t, pool, schema)
 	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(half))
 	says(t, a.EnsureSchema(t.Context()), `"sessions" of the layout is missing`)
-	if after := objects(t, pool, schema); !slices.Equal(before, after) {
-		t.Errorf("the schema has changed: %v", after)
-	}
+	after := objects(t, pool, schema)
+	assert.Truef(t, slices.Equal(before, after), "the schema has changed: %v", after)
 }
 
 // TestVersionInAnotherSchema: the version table is the only object that EnsureSchema
@@ -380,16 +350,11 @@ func TestVersionInAnotherSchema(t *testing.T) {
 	before := objects(t, pool, schema)
 	a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout), postgres.WithVersionIn(other))
 	for range 2 {
-		if err := a.EnsureSchema(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.EnsureSchema(t.Context()))
 	}
-	if after := objects(t, pool, schema); !slices.Equal(before, after) {
-		t.Errorf("the schema has changed: %v", after)
-	}
-	if version := value[int](t, pool, `SELECT version::int FROM `+other+`.gatehouse_schema`); version != 2 {
-		t.Errorf("the version is %d", version)
-	}
+	after := objects(t, pool, schema)
+	assert.Truef(t, slices.Equal(before, after), "the schema has changed: %v", after)
+	assert.Equal(t, 2, value[int](t, pool, `SELECT version::int FROM `+other+`.gatehouse_schema`), "the version")
 }
 
 // TestSchemaChangesOfSites runs what SchemaChanges returns for a site. Then nothing
@@ -409,16 +374,13 @@ func TestSchemaChangesOfSites(t *testing.T) {
 				}
 			}
 			a = newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
-			if again := must(a.SchemaChanges(t.Context()))(t); len(again) > 0 {
-				t.Errorf("left to change: %v", again)
-			}
+			again := must(a.SchemaChanges(t.Context()))(t)
+			assert.Truef(t, len(again) <= 0, "left to change: %v", again)
 			s.use(t, a, pool, schema)
 			ctx := t.Context()
 			must(a.CreateUser(ctx, adapter.User{}))(t)
 			must(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "e", UserID: adaID, Counter: math.MaxUint32, Name: new("key")}))(t)
-			if a.RequiresEmail() {
-				t.Error("an address is still required")
-			}
+			assert.False(t, a.RequiresEmail(), "an address is still required")
 			golden(t, filepath.Join("testdata", "changes of "+name+".sql"), strings.ReplaceAll(strings.Join(changes, ";\n"), schema, "site"))
 		})
 	}
@@ -443,9 +405,8 @@ func TestSchemaChangesOfLackingSites(t *testing.T) {
 				changes = append(changes, change)
 			}
 			a := newAdapter(t, pool, postgres.WithLayout(s.layout))
-			if again := must(a.SchemaChanges(t.Context()))(t); len(again) > 0 {
-				t.Errorf("left to change: %v", again)
-			}
+			again := must(a.SchemaChanges(t.Context()))(t)
+			assert.Truef(t, len(again) <= 0, "left to change: %v", again)
 			must(a.CreateAuthenticator(t.Context(), adapter.Authenticator{CredentialID: "e", UserID: adaID}))(t)
 			golden(t, filepath.Join("testdata", "changes of "+name+" without passkeys.sql"), strings.Join(changes, ";\n"))
 		})
@@ -456,17 +417,11 @@ func TestSchemaChangesOfLackingSites(t *testing.T) {
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(file, []byte(got+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(got+"\n"), 0o600))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got+"\n" != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	require.NoError(t, err)
+	assert.Equalf(t, string(want), got+"\n", "got\n%s\nwant\n%s", got, want)
 }
 
 // TestPublishedTable: a published table without a replica identity is found by
@@ -483,9 +438,7 @@ func TestPublishedTable(t *testing.T) {
 	says(t, err, "REPLICA IDENTITY USING INDEX")
 	_, advice, _ := strings.Cut(err.Error(), "rows: ")
 	execSQL(t, pool, advice)
-	if err := a.CheckSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.CheckSchema(t.Context()))
 	must(a.DeleteSession(t.Context(), "theirs"))(t)
 }
 
@@ -518,23 +471,19 @@ func TestChangesMeanwhile(t *testing.T) {
 				same(t, "GetUserByEmail", must(a.GetUserByEmail(ctx, n))(t), *u)
 				must(a.UpdateUser(ctx, adapter.UserUpdate{ID: u.ID, Name: adapter.To(new("m")), Image: adapter.To(new("i"))}))(t)
 				must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: n, Scope: adapter.To(new("s"))}))(t)
-				if got := must(a.GetAccount(ctx, n, "p"))(t); got == nil || got.UserID != u.ID {
-					t.Errorf("GetAccount: got %v", got)
-				}
+				got := must(a.GetAccount(ctx, n, "p"))(t)
+				assert.Truef(t, got != nil && got.UserID == u.ID, "GetAccount: got %v", got)
 				s := must(a.CreateSession(ctx, adapter.Session{SessionToken: n, UserID: u.ID, Expires: adaExpires}))(t)
 				if got := must(a.GetSessionAndUser(ctx, n))(t); got == nil || !got.Session.Expires.Equal(s.Expires) || *got.User.Name != "m" {
 					t.Errorf("GetSessionAndUser: got %v", got)
 				}
-				if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: n, UserID: u.ID, Expires: adaExpires}); !errors.Is(err, adapter.ErrConflict) {
-					t.Errorf("a taken token: got %v", err)
-				}
-				if _, err := a.LinkAccount(ctx, adapter.Account{Provider: "q", ProviderAccountID: n, UserID: "nobody"}); !errors.Is(err, adapter.ErrNotFound) {
-					t.Errorf("an account of nobody: got %v", err)
-				}
+				_, err := a.CreateSession(ctx, adapter.Session{SessionToken: n, UserID: u.ID, Expires: adaExpires})
+				assert.ErrorIs(t, err, adapter.ErrConflict, "a taken token")
+				_, err = a.LinkAccount(ctx, adapter.Account{Provider: "q", ProviderAccountID: n, UserID: "nobody"})
+				assert.ErrorIs(t, err, adapter.ErrNotFound, "an account of nobody")
 				other := must(a.CreateUser(ctx, adapter.User{Email: "other" + n}))(t)
-				if _, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: other.ID, Email: adapter.To(n)}); !errors.Is(err, adapter.ErrConflict) {
-					t.Errorf("a taken address: got %v", err)
-				}
+				_, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: other.ID, Email: adapter.To(n)})
+				assert.ErrorIs(t, err, adapter.ErrConflict, "a taken address")
 				must(a.TouchAuthenticator(ctx, n, 0, 1, adaExpires))(t)
 				must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: n, Token: "t", Expires: adaExpires}))(t)
 				must(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: n, Token: "t"}))(t)
@@ -565,12 +514,10 @@ func TestTypeChangesMeanwhile(t *testing.T) {
 			execSQL(t, pool, `ALTER TABLE `+schema+`."Session" ALTER COLUMN expires TYPE timestamptz USING expires AT TIME ZONE 'UTC'`)
 			same(t, "CreateSession after the change", must(a.CreateSession(ctx, session))(t), session)
 			both := must(a.GetSessionAndUser(ctx, "theirs"))(t)
-			if !both.Session.Expires.Equal(adaExpires) {
-				t.Errorf("the site's session ends at %v, want %v", both.Session.Expires, adaExpires)
-			}
-			if stored := value[time.Time](t, pool, `SELECT expires FROM `+schema+`."Session" WHERE "sessionToken" = 'ours'`); !stored.Equal(adaExpires) {
-				t.Errorf("stored %v, want %v", stored, adaExpires)
-			}
+			assert.Truef(t, both.Session.Expires.Equal(adaExpires),
+				"the site's session ends at %v, want %v", both.Session.Expires, adaExpires)
+			stored := value[time.Time](t, pool, `SELECT expires FROM `+schema+`."Session" WHERE "sessionToken" = 'ours'`)
+			assert.Truef(t, stored.Equal(adaExpires), "stored %v, want %v", stored, adaExpires)
 		})
 	}
 }

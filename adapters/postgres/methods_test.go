@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -21,9 +23,7 @@ func TestMethods(t *testing.T) {
 			a, pool, schema := w.newStore(t)
 			fillRecords(t, pool, w, schema, 20)
 			for _, c := range calls {
-				if err := c.do(t.Context(), a, 1, w.userID(1)); err != nil {
-					t.Errorf("%s: %v", c.method, err)
-				}
+				assert.NoError(t, c.do(t.Context(), a, 1, w.userID(1)), c.method)
 			}
 			callEveryMethod(t, a)
 		})
@@ -34,35 +34,25 @@ func TestMethods(t *testing.T) {
 func must[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 }
 
 func same[T any](t testing.TB, what string, got *T, want T) {
 	t.Helper()
-	if got == nil {
-		t.Fatalf("%s: got nil", what)
-	}
-	if d := cmp.Diff(want, *got); d != "" {
-		t.Fatalf("%s (-want +got):\n%s", what, d)
-	}
+	require.NotNilf(t, got, "%s: got nil", what)
+	require.Empty(t, cmp.Diff(want, *got), what)
 }
 
 func absent[T any](t testing.TB, what string, got *T, err error) {
 	t.Helper()
-	if got != nil || err != nil {
-		t.Fatalf("%s: got %v, %v, want nil, nil", what, got, err)
-	}
+	require.Truef(t, got == nil && err == nil, "%s: got %v, %v, want nil, nil", what, got, err)
 }
 
 func refused[T any](t testing.TB, what string, got *T, err, want error) {
 	t.Helper()
-	if got != nil || !errors.Is(err, want) {
-		t.Fatalf("%s: got %v, %v, want %v", what, got, err, want)
-	}
+	require.Truef(t, got == nil && errors.Is(err, want), "%s: got %v, %v, want %v", what, got, err, want)
 }
 
 func callEveryMethod(t *testing.T, a adapter.Adapter) {
@@ -89,9 +79,8 @@ func callEveryMethod(t *testing.T, a adapter.Adapter) {
 		absent(t, "DeleteUser "+id[:min(len(id), 40)], got, err)
 		got, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: id, Name: adapter.To(new("x"))})
 		refused(t, "UpdateUser "+id[:min(len(id), 40)], got, err, adapter.ErrNotFound)
-		if list, err := a.ListAuthenticatorsByUserID(ctx, id); list == nil || len(list) != 0 || err != nil {
-			t.Fatalf("ListAuthenticatorsByUserID: got %v, %v", list, err)
-		}
+		list, err := a.ListAuthenticatorsByUserID(ctx, id)
+		require.Truef(t, list != nil && len(list) == 0 && err == nil, "ListAuthenticatorsByUserID: got %v, %v", list, err)
 	}
 
 	same(t, "UpdateUser", must(a.UpdateUser(ctx, adapter.UserUpdate{ID: ada.ID, Name: adapter.To[*string](nil)}))(t),
@@ -120,9 +109,7 @@ func callEveryMethod(t *testing.T, a adapter.Adapter) {
 	}
 	for _, id := range []string{"x", "007", "999999", "a\x00"} {
 		linked, err := a.LinkAccount(ctx, adapter.Account{UserID: id, Type: adapter.AccountEmail, Provider: "r", ProviderAccountID: "1"})
-		if linked != nil || err == nil {
-			t.Fatalf("LinkAccount of nobody: got %v, %v", linked, err)
-		}
+		require.Truef(t, linked == nil && err != nil, "LinkAccount of nobody: got %v, %v", linked, err)
 	}
 	same(t, "UnlinkAccount", must(a.UnlinkAccount(ctx, account.Key()))(t), account)
 	gone, err := a.UnlinkAccount(ctx, account.Key())
@@ -180,18 +167,14 @@ func callEveryMethod(t *testing.T, a adapter.Adapter) {
 	}
 	made, err := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "d", UserID: "nobody"})
 	refused(t, "CreateAuthenticator of nobody", made, err, adapter.ErrNotFound)
-	if list := must(a.ListAuthenticatorsByUserID(ctx, ada.ID))(t); len(list) != 2 {
-		t.Fatalf("ListAuthenticatorsByUserID: got %v", list)
-	}
+	require.Len(t, must(a.ListAuthenticatorsByUserID(ctx, ada.ID))(t), 2, "ListAuthenticatorsByUserID")
 	cred.Counter = 0
 	same(t, "UpdateAuthenticatorCounter", must(a.UpdateAuthenticatorCounter(ctx, "c+/=", 0))(t), cred)
 	made, err = a.UpdateAuthenticatorCounter(ctx, "C+/=", 1)
 	refused(t, "UpdateAuthenticatorCounter", made, err, adapter.ErrNotFound)
 
 	passwords, has := adapter.Capability[adapter.Passwords](a)
-	if !has {
-		t.Fatal("the adapter says that it has no passwords")
-	}
+	require.True(t, has, "the adapter says that it has no passwords")
 	callPasswords(t, passwords, ada.ID)
 
 	same(t, "DeleteUser", must(a.DeleteUser(ctx, ada.ID))(t), *ada)

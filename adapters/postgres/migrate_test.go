@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -100,26 +102,20 @@ func TestMigrate(t *testing.T) {
 			made := strings.Contains(section, "WithNewTables")
 			a := must(c.open(pool))(t)
 			if made { // the copies go into new tables
-				if err := a.EnsureSchema(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.EnsureSchema(t.Context()))
 			}
 			for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(section, -1) {
 				execSQL(t, pool, block[1], pgx.QueryExecModeSimpleProtocol)
 			}
 			a = must(c.open(pool))(t)
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			ada := must(a.GetUserByEmail(t.Context(), adaEmail))(t)
 			account := must(a.GetAccount(t.Context(), "1", "p"))(t)
-			if ada == nil || ada.ID != c.id || *ada.Name != "Ada" || account == nil || account.UserID != c.id {
-				t.Fatalf("got %v, %v", ada, account)
-			}
+			require.Truef(t, ada != nil && ada.ID == c.id && *ada.Name == "Ada" && account != nil && account.UserID == c.id,
+				"got %v, %v", ada, account)
 			if made { // its users sign in once more
-				if ada.EmailVerified == nil || *account.ExpiresAt != 2000000000 || *account.Scope != "a b" {
-					t.Errorf("got %v, %v", ada, account)
-				}
+				assert.Truef(t, ada.EmailVerified != nil && *account.ExpiresAt == 2000000000 && *account.Scope == "a b",
+					"got %v, %v", ada, account)
 				must(a.CreateSession(t.Context(), adapter.Session{SessionToken: "theirs", UserID: adaID, Expires: adaExpires}))(t)
 			}
 			if both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t); both == nil || both.User.ID != c.id || !both.Session.Expires.Equal(adaExpires) {
@@ -128,9 +124,7 @@ func TestMigrate(t *testing.T) {
 			must(a.CreateAuthenticator(t.Context(), adapter.Authenticator{CredentialID: "c", UserID: c.id}))(t)
 			must(a.CreateSession(t.Context(), adapter.Session{SessionToken: "ours", UserID: c.id, Expires: time.Now()}))(t)
 			must(a.DeleteUser(t.Context(), c.id))(t)
-			if left := must(a.GetAccount(t.Context(), "1", "p"))(t); left != nil {
-				t.Errorf("the account of a deleted user is left: %v", left)
-			}
+			assert.Nil(t, must(a.GetAccount(t.Context(), "1", "p"))(t), "the account of a deleted user is left")
 		})
 	}
 }
@@ -139,9 +133,7 @@ func TestMigrate(t *testing.T) {
 func guide(t *testing.T, heading string) string {
 	t.Helper()
 	_, section, found := strings.Cut(string(must(os.ReadFile("../../docs/migrate.md"))(t)), "\n### "+heading+"\n")
-	if !found {
-		t.Fatalf("the guide has no section %s", heading)
-	}
+	require.Truef(t, found, "the guide has no section %s", heading)
 	section, _, _ = strings.Cut(section, "\n### ")
 	return section
 }

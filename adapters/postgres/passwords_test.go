@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -86,9 +88,8 @@ func TestLastWayInStays(t *testing.T) {
 			}
 			wg.Wait()
 			password, passkeys := must(a.GetPassword(ctx, user.ID))(t), must(a.ListAuthenticatorsByUserID(ctx, user.ID))(t)
-			if kept.Load() != 1 || (password == nil) == (len(passkeys) == 0) {
-				t.Fatalf("%d refused; left are %v and %v", kept.Load(), password, passkeys)
-			}
+			require.Truef(t, kept.Load() == 1 && (password == nil) != (len(passkeys) == 0),
+				"%d refused; left are %v and %v", kept.Load(), password, passkeys)
 		}
 	})
 }
@@ -108,26 +109,16 @@ func TestFromTheFirstVersion(t *testing.T) {
 	says(t, err, `the table "passwords" is missing`)
 	says(t, a.CheckSchema(t.Context()), `the table "passwords" is missing`)
 	changes := must(a.SchemaChanges(t.Context()))(t)
-	if len(changes) == 0 || !strings.HasPrefix(changes[0], `CREATE TABLE "passwords"`) {
-		t.Errorf("got the changes %q", changes)
-	}
-	if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(rows, dump(t, pool)); d != "" {
-		t.Errorf("rows have changed:\n%s", d)
-	}
-	if v := value[int](t, pool, `SELECT version FROM gatehouse_schema`); v != 2 {
-		t.Errorf("got version %d, want 2", v)
-	}
+	assert.Truef(t, len(changes) != 0 && strings.HasPrefix(changes[0], `CREATE TABLE "passwords"`),
+		"got the changes %q", changes)
+	require.NoError(t, errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())))
+	assert.Empty(t, cmp.Diff(rows, dump(t, pool)), "rows have changed")
+	assert.Equal(t, 2, value[int](t, pool, `SELECT version FROM gatehouse_schema`), "got version")
 	other := inSchema(t, newSchema(t))
-	if err := newAdapter(t, other).EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, newAdapter(t, other).EnsureSchema(t.Context()))
 	made := strings.NewReplacer(value[string](t, pool, `SELECT current_schema()`), "", value[string](t, other, `SELECT current_schema()`), "")
-	if d := cmp.Diff(made.Replace(catalogue(t, other)), made.Replace(catalogue(t, pool))); d != "" {
-		t.Errorf("the tables differ from new ones:\n%s", d)
-	}
+	assert.Empty(t, cmp.Diff(made.Replace(catalogue(t, other)), made.Replace(catalogue(t, pool))),
+		"the tables differ from new ones")
 	callPasswords(t, a, adaID)
 }
 
@@ -147,28 +138,22 @@ func TestPasswordsOfSites(t *testing.T) {
 			lacks := func(what, reason string) {
 				t.Helper()
 				a := open()
-				if err := errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)); err != nil {
-					t.Fatalf("%s: %v", what, err)
-				}
-				if _, has := adapter.Capability[adapter.Passwords](a); has {
-					t.Errorf("%s: the adapter says that it has passwords", what)
-				}
+				require.NoError(t, errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)), what)
+				_, has := adapter.Capability[adapter.Passwords](a)
+				assert.Falsef(t, has, "%s: the adapter says that it has passwords", what)
 				_, err1 := a.GetPassword(ctx, adaID)
 				_, err2 := a.SetPassword(ctx, adapter.Password{UserID: adaID, Hash: "h"})
 				_, err3 := a.SwapPassword(ctx, adapter.Password{UserID: adaID, Hash: "h"}, adapter.Password{Hash: "h"})
 				_, err4 := a.DeletePassword(ctx, adaID, false)
 				_, err5 := a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, adapter.Password{Hash: "h"})
 				for i, err := range []error{err1, err2, err3, err4, err5} {
-					if !errors.Is(err, adapter.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
-						t.Errorf("%s, call %d: got %v, want ErrUnsupported and %q", what, i+1, err, reason)
-					}
+					assert.Truef(t, errors.Is(err, adapter.ErrUnsupported) && strings.Contains(err.Error(), reason),
+						"%s, call %d: got %v, want ErrUnsupported and %q", what, i+1, err, reason)
 				}
 			}
 			before := objects(t, pool, schema)
 			lacks("without the table", "CREATE TABLE")
-			if d := cmp.Diff(before, objects(t, pool, schema)); d != "" {
-				t.Errorf("EnsureSchema has changed something:\n%s", d)
-			}
+			assert.Empty(t, cmp.Diff(before, objects(t, pool, schema)), "EnsureSchema has changed something")
 			execSQL(t, pool, `CREATE TABLE `+schema+`.passwords (id serial, "userId" int, hash bytea NOT NULL)`)
 			lacks("a table of the application", "passwords")
 			execSQL(t, pool, `DROP TABLE `+schema+`.passwords`)
@@ -180,30 +165,23 @@ func TestPasswordsOfSites(t *testing.T) {
 			if _, has := adapter.Capability[adapter.Passwords](a); has {
 				t.Error("before the tables were compared the adapter says that it has passwords")
 			}
-			if err := a.CheckSchema(ctx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.CheckSchema(ctx))
 			has, ok := adapter.Capability[adapter.Passwords](a)
-			if !ok {
-				t.Fatal("the adapter says that it has no passwords")
-			}
+			require.True(t, ok, "the adapter says that it has no passwords")
 			must(a.UnlinkAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}))(t)
 			must(a.LinkAccount(ctx, adapter.Account{UserID: adaID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: "1"}))(t)
 			callPasswords(t, has, adaID)
 			must(a.DeleteUser(ctx, adaID))(t)
 			got, err := a.GetPassword(ctx, adaID)
 			absent(t, "GetPassword after DeleteUser", got, err)
-			if left := must(open().SchemaChanges(ctx))(t); len(left) != 0 {
-				t.Errorf("left to do: %q", left)
-			}
+			assert.Empty(t, must(open().SchemaChanges(ctx))(t), "left to do")
 			user := must(a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}))(t)
 			must(a.GetUser(ctx, user.ID))(t)
 			requires := a.RequiresEmail()
 			execSQL(t, pool, `ALTER TABLE `+schema+`."`+s.layout.Users+`" ALTER email TYPE varchar`) // what was prepared fails
 			execSQL(t, pool, `ALTER TABLE `+schema+`."`+s.layout.Sessions+`" RENAME TO elsewhere`)
-			if _, err := a.GetUser(ctx, user.ID); err == nil {
-				t.Error("a table is gone: got no error")
-			}
+			_, err = a.GetUser(ctx, user.ID)
+			assert.Error(t, err, "a table is gone: got no error")
 			if missing := adapter.Missing(a); len(missing) > 0 || a.RequiresEmail() != requires {
 				t.Errorf("after a call that could not compare the tables the adapter lacks %v, RequiresEmail: %v", missing, a.RequiresEmail())
 			}
@@ -222,9 +200,8 @@ func TestRoundTripsOfPasswords(t *testing.T) {
 		trips := func(what string) {
 			t.Helper()
 			after := proxy.Steps()
-			if n := after - before; round == 2 && n != 1 {
-				t.Errorf("%s takes %d round trips, want 1", what, n)
-			}
+			n := after - before
+			assert.Falsef(t, round == 2 && n != 1, "%s takes %d round trips, want 1", what, n)
 			before = after
 		}
 		user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -209,9 +211,7 @@ func TestNoScans(t *testing.T) {
 			pool := must(pgxpool.NewWithConfig(t.Context(), config))(t)
 			t.Cleanup(pool.Close)
 			a := newAdapter(t, pool, postgres.WithSchema(schema))
-			if err := a.CheckSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.CheckSchema(t.Context()))
 			clear(sent.statements) // leave out the statements that read the system catalog
 
 			const repeated = 8 // from the sixth execution on the server may plan without the arguments
@@ -240,9 +240,8 @@ func TestNoScans(t *testing.T) {
 					t.Errorf("%s, %d calls: %d sequential scans, %d rows read, want no scan and at most %d rows", c.method, repeated, scansAfter-scans, rowsAfter-rows, most)
 				}
 			}
-			if len(sent.statements) < len(calls) {
-				t.Errorf("%d statements were sent, want at least %d", len(sent.statements), len(calls))
-			}
+			assert.Truef(t, len(sent.statements) >= len(calls),
+				"%d statements were sent, want at least %d", len(sent.statements), len(calls))
 			for sql, args := range maps.Clone(sent.statements) {
 				explain(t, admin, schema, sql, args)
 			}
@@ -274,9 +273,7 @@ func explain(t *testing.T, pool *pgxpool.Pool, schema, sql string, args []any) {
 	plan := func(explained string, args ...any) {
 		rows, err := conn.Query(ctx, explained, append([]any{pgx.QueryExecModeExec}, args...)...)
 		lines := must(pgx.CollectRows(must(rows, err)(t), pgx.RowTo[string]))(t)
-		if text := strings.Join(lines, "\n"); strings.Contains(text, "Seq Scan") {
-			t.Errorf("%s\nhas the plan\n%s", sql, text)
-		}
+		assert.NotContainsf(t, strings.Join(lines, "\n"), "Seq Scan", "%s\nhas the plan", sql)
 	}
 	plan("EXPLAIN "+sql, args...)
 	execSQL(t, conn, `SET plan_cache_mode = force_generic_plan`)

@@ -19,6 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -68,13 +70,9 @@ func startChild(t *testing.T, url, schema, prefix string) (cmd *exec.Cmd, begin 
 	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{url, schema, prefix}, "\n"))
 	cmd.Stderr = t.Output()
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stdout := must(cmd.StdoutPipe())(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	if lines := bufio.NewScanner(stdout); !lines.Scan() {
 		t.Fatalf("the process said nothing: %v, %v", lines.Err(), cmd.Wait())
 	}
@@ -97,21 +95,14 @@ func TestProcessesStartAtOnce(t *testing.T) {
 		begin()
 	}
 	for i, process := range processes {
-		if err := process.Wait(); err != nil {
-			t.Errorf("process %d: %v", i, err)
-		}
+		assert.NoErrorf(t, process.Wait(), "process %d", i)
 	}
 	db := inSchema(t, schema)
-	if users := value[int](t, db, `SELECT count(*) FROM p_users`); users != n {
-		t.Errorf("got %d users, want %d", users, n)
-	}
+	users := value[int](t, db, `SELECT count(*) FROM p_users`)
+	assert.Equalf(t, n, users, "got %d users, want %d", users, n)
 	before := catalogue(t, db)
-	if err := newAdapter(t, db, postgres.WithPrefix("p_")).EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(before, catalogue(t, db)); d != "" {
-		t.Errorf("another run changed the tables:\n%s", d)
-	}
+	require.NoError(t, newAdapter(t, db, postgres.WithPrefix("p_")).EnsureSchema(t.Context()))
+	assert.Empty(t, cmp.Diff(before, catalogue(t, db)), "another run changed the tables")
 }
 
 // TestProcessIsKilled kills the process that runs EnsureSchema with SIGKILL
@@ -137,21 +128,13 @@ func TestProcessIsKilled(t *testing.T) {
 				select {
 				case <-held.Hit():
 				case err := <-ended:
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					t.Logf("killed %d times; done in fewer than %d steps", killed, step)
-					if killed < 3 {
-						t.Errorf("the process was killed %d times, want at least three", killed)
-					}
+					assert.Truef(t, killed >= 3, "the process was killed %d times, want at least three", killed)
 					return
 				}
-				if err := process.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-				if err := <-ended; err == nil {
-					t.Error("the killed process ended with success")
-				}
+				require.NoError(t, process.Process.Kill())
+				assert.Error(t, <-ended, "the killed process ended with success")
 				held.Release()
 				killed++
 				finish(t, fmt.Sprint("step ", step), newAdapter(t, pool), pool)
@@ -169,21 +152,15 @@ func TestProcessIsKilledInABuild(t *testing.T) { // not in parallel: other tests
 	pool := inSchema(t, schema)
 	makeAuthJSTables(t, pool)
 	old, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = old.Rollback(context.Background()) })
 	execSQL(t, old, `SELECT FROM pg_class LIMIT 1`)
 	process, begin := startChild(t, serverURL(t, postgresURL), schema, "")
 	begin()
 	await(t, "the index is built", func() bool { return waitingBuild(t, pool) })
-	if err := process.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, process.Process.Kill())
 	_ = process.Wait() // killed
-	if !waitingBuild(t, pool) {
-		t.Error("the server has given up the index with the process")
-	}
+	assert.True(t, waitingBuild(t, pool), "the server has given up the index with the process")
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
@@ -192,9 +169,7 @@ func TestProcessIsKilledInABuild(t *testing.T) { // not in parallel: other tests
 	await(t, "the other process waits for the build", func() bool {
 		return value[bool](t, pool, `SELECT migrating IS NOT NULL AND until > now() + interval '1 s' FROM gatehouse_schema`) // a lease that is longer than childLease
 	})
-	if err := old.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, old.Rollback(t.Context()))
 	<-finished
 }
 
@@ -209,14 +184,12 @@ func waitingBuild(t *testing.T, pool *pgxpool.Pool) bool {
 // finish completes the work of a killed process, and checks the result.
 func finish(t *testing.T, after string, a *postgres.Adapter, pool *pgxpool.Pool) {
 	t.Helper()
-	if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
-		t.Errorf("after %s: %v", after, err)
+	if !assert.NoErrorf(t, errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())), "after %s", after) {
 		return
 	}
-	if n := value[int](t, pool, `SELECT count(*) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
-		WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisvalid`); n != 0 {
-		t.Errorf("after %s: %d indexes are not valid", after, n)
-	}
+	n := value[int](t, pool, `SELECT count(*) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
+		WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisvalid`)
+	assert.Equalf(t, 0, n, "after %s: %d indexes are not valid", after, n)
 }
 
 // await returns once the condition holds.

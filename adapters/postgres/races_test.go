@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -26,9 +28,7 @@ func stores(t *testing.T, f func(t *testing.T, a *postgres.Adapter, pool *pgxpoo
 		t.Parallel()
 		pool := authJSDatabase(t)
 		a := newAdapter(t, pool)
-		if err := a.EnsureSchema(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.EnsureSchema(t.Context()))
 		f(t, a, pool, "")
 	})
 }
@@ -38,9 +38,7 @@ func stores(t *testing.T, f func(t *testing.T, a *postgres.Adapter, pool *pgxpoo
 func begin(t *testing.T, pool *pgxpool.Pool) (pgx.Tx, uint32) {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 	return tx, tx.Conn().PgConn().PID()
 }
@@ -72,12 +70,8 @@ func TestDeleteUserAfterUncommittedWrites(t *testing.T) {
 			done <- err
 		}()
 		awaitBlocked(t, pool, pid)
-		if err := tx.Commit(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, tx.Commit(ctx))
+		require.NoError(t, <-done)
 		session, err := a.DeleteSession(ctx, "late")
 		absent(t, "the session", session, err)
 		account, err := a.GetAccount(ctx, "1", "late")
@@ -113,12 +107,9 @@ func TestWritesAfterUncommittedDeleteUser(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { done <- write() }()
 				awaitBlocked(t, pool, pid)
-				if err := tx.Commit(ctx); err != nil {
-					t.Fatal(err)
-				}
-				if err := <-done; !errors.Is(err, adapter.ErrNotFound) {
-					t.Errorf("got %v, want ErrNotFound", err)
-				}
+				require.NoError(t, tx.Commit(ctx))
+				err := <-done
+				assert.ErrorIsf(t, err, adapter.ErrNotFound, "got %v, want ErrNotFound", err)
 				user = must(a.CreateUser(ctx, adapter.User{}))(t) // for the next iteration
 			})
 		}
@@ -141,12 +132,9 @@ func TestTouchAfterUncommittedDelete(t *testing.T) {
 		done <- err
 	}()
 	awaitBlocked(t, pool, pid)
-	if err := tx.Commit(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; !errors.Is(err, adapter.ErrNotFound) {
-		t.Errorf("got %v, want ErrNotFound", err)
-	}
+	require.NoError(t, tx.Commit(ctx))
+	err := <-done
+	assert.ErrorIsf(t, err, adapter.ErrNotFound, "got %v, want ErrNotFound", err)
 }
 
 // TestDeleteUserRaces runs all these calls at once, many times.
@@ -170,17 +158,14 @@ func TestDeleteUserRaces(t *testing.T) {
 					default:
 						_, err = a.CreateSession(ctx, adapter.Session{SessionToken: key, UserID: user.ID})
 					}
-					if err != nil && !errors.Is(err, adapter.ErrNotFound) {
-						t.Error(err)
-					}
+					assert.Truef(t, err == nil || errors.Is(err, adapter.ErrNotFound), "%v", err)
 				})
 			}
 			close(start)
 			wg.Wait()
 			for _, table := range []string{"sessions", "accounts"} {
-				if n := value[int](t, pool, `SELECT count(*) FROM `+prefix+table+` WHERE "userId"::text = $1`, user.ID); n != 0 {
-					t.Fatalf("round %d: %d %s of the deleted user are left", round, n, table)
-				}
+				n := value[int](t, pool, `SELECT count(*) FROM `+prefix+table+` WHERE "userId"::text = $1`, user.ID)
+				require.Equalf(t, 0, n, "round %d: %d %s of the deleted user are left", round, n, table)
 			}
 		}
 	})
@@ -224,26 +209,18 @@ func TestConflictInTransaction(t *testing.T) {
 			t.Parallel()
 			one, pid := begin(t, pool)
 			two, _ := begin(t, pool)
-			if err := take(a.On(one), user.ID); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, take(a.On(one), user.ID))
 			done := make(chan error, 1)
 			go func() { done <- take(a.On(two), other.ID) }()
 			awaitBlocked(t, pool, pid)
-			if err := one.Commit(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-done; !errors.Is(err, adapter.ErrConflict) {
-				t.Fatalf("got %v, want ErrConflict", err)
-			}
+			require.NoError(t, one.Commit(ctx))
+			err := <-done
+			require.ErrorIsf(t, err, adapter.ErrConflict, "got %v, want ErrConflict", err)
 			token := "after " + name
 			must(a.On(two).CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: token}))(t)
-			if err := two.Commit(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if v := must(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "i", Token: token}))(t); v == nil {
-				t.Error("the rest of the transaction is lost")
-			}
+			require.NoError(t, two.Commit(ctx))
+			assert.NotNil(t, must(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "i", Token: token}))(t),
+				"the rest of the transaction is lost")
 		})
 	}
 }
@@ -259,14 +236,10 @@ func TestContention(t *testing.T) {
 			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
 			c.ConnConfig.RuntimeParams["deadlock_timeout"] = "20ms"
 			pool, err := pgxpool.NewWithConfig(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(pool.Close)
 			a := newAdapter(t, pool, postgres.WithSchema(schema))
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			ctx := t.Context()
 			var ids [2]string
 			for i := range ids {
@@ -279,11 +252,7 @@ func TestContention(t *testing.T) {
 			for g := range 8 {
 				wg.Go(func() {
 					for round := range used {
-						fail := func(err error) {
-							if err != nil && !errors.Is(err, adapter.ErrConflict) {
-								t.Error(err)
-							}
-						}
+						fail := func(err error) { assert.Truef(t, err == nil || errors.Is(err, adapter.ErrConflict), "%v", err) }
 						key := adapter.VerificationTokenKey{Identifier: "i", Token: fmt.Sprint(round)}
 						_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: key.Token, Expires: time.Now().Add(time.Hour)})
 						if errors.Is(err, adapter.ErrConflict) {
@@ -316,9 +285,7 @@ func TestContention(t *testing.T) {
 			}
 			wg.Wait()
 			for round, n := range used {
-				if n != 0 {
-					t.Errorf("token %d was used %+d times more often than made", round, n)
-				}
+				assert.Equalf(t, 0, n, "token %d was used %+d times more often than made", round, n)
 			}
 		})
 	}
@@ -330,18 +297,15 @@ func TestOneConnection(t *testing.T) {
 	t.Parallel()
 	a, pool, schema := wirings[0].newStore(t)
 	pooled, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer pooled.Release()
 	for name, on := range map[string]*postgres.Adapter{"conn": a.On(pooled.Conn()), "pool conn": a.On(pooled)} {
 		callEveryMethod(t, on)
 		var wg sync.WaitGroup
 		for i := range 16 {
 			wg.Go(func() {
-				if _, err := on.CreateUser(t.Context(), adapter.User{Email: fmt.Sprint(name, i)}); err != nil {
-					t.Error(err)
-				}
+				_, err := on.CreateUser(t.Context(), adapter.User{Email: fmt.Sprint(name, i)})
+				assert.NoError(t, err)
 			})
 		}
 		wg.Wait()
@@ -367,11 +331,9 @@ func TestWaitingForTheConnectionEnds(t *testing.T) {
 	awaitBlocked(t, pool, pid)
 	second, cancelSecond := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancelSecond()
-	if _, err := on.GetUser(second, user.ID); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want DeadlineExceeded", err)
-	}
+	_, err := on.GetUser(second, user.ID)
+	assert.ErrorIsf(t, err, context.DeadlineExceeded, "got %v, want DeadlineExceeded", err)
 	cancelFirst()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want Canceled", err)
-	}
+	err = <-done
+	assert.ErrorIsf(t, err, context.Canceled, "got %v, want Canceled", err)
 }

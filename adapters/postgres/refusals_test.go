@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -59,13 +61,10 @@ func TestRefusalsOfTheSite(t *testing.T) {
 					if err != nil {
 						failed++
 					}
-					if errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
-						t.Errorf("trigger on %s, call %d: got %v", table, i+1, err)
-					}
+					assert.Truef(t, !errors.Is(err, adapter.ErrConflict) && !errors.Is(err, adapter.ErrNotFound),
+						"trigger on %s, call %d: got %v", table, i+1, err)
 				}
-				if failed == 0 {
-					t.Errorf("the trigger on %s refused nothing", table)
-				}
+				assert.NotEqualf(t, 0, failed, "the trigger on %s refused nothing", table)
 				execSQL(t, pool, fmt.Sprintf(`DROP FUNCTION %s.own CASCADE; TRUNCATE %[1]s.accounts, %[1]s.sessions, %[1]s.verification_token, %[1]s.authenticators, %[1]s.passwords;
 					DELETE FROM %[1]s.users WHERE email IS DISTINCT FROM '%s'`, schema, adaEmail), pgx.QueryExecModeSimpleProtocol)
 			}
@@ -180,14 +179,12 @@ func TestSilentRefusals(t *testing.T) {
 			}
 			for name, call := range calls {
 				err := call()
-				if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) || !strings.Contains(err.Error(), "trigger") {
-					t.Errorf("%s, trigger on %s: got %v, want an error of its own kind", name, table, err)
-				}
+				assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !errors.Is(err, adapter.ErrNotFound) && strings.Contains(err.Error(), "trigger"),
+					"%s, trigger on %s: got %v, want an error of its own kind", name, table, err)
 			}
 			execSQL(t, pool, `DROP TRIGGER never ON `+prefix+table)
-			if got := must(a.GetUserByEmail(ctx, "bob@example.com"))(t); got != nil {
-				t.Fatalf("trigger on %s: half of a sign-up is stored: %v", table, got)
-			}
+			require.Nilf(t, must(a.GetUserByEmail(ctx, "bob@example.com"))(t),
+				"trigger on %s: half of a sign-up is stored", table)
 		}
 		same(t, "the user", must(a.GetUser(ctx, ada.ID))(t), *ada)
 	})
@@ -221,21 +218,17 @@ func TestKeptFromACascade(t *testing.T) {
 			_, err = b.On(tx).DeleteUser(ctx, ada.ID)
 			says(t, err, "trigger")
 			same(t, "the user", must(b.On(tx).GetUser(ctx, ada.ID))(t), *ada)
-			if err := tx.Rollback(ctx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, tx.Rollback(ctx))
 			execSQL(t, pool, fmt.Sprintf(`DROP TRIGGER keep ON %s%s`, prefix, table))
 		}
 		same(t, "the user", must(a.GetUser(ctx, ada.ID))(t), *ada)
-		if len(must(a.ListSessionsByUserID(ctx, ada.ID))(t)) != 1 || must(a.GetPassword(ctx, ada.ID))(t) == nil {
-			t.Error("a record of the user is gone")
-		}
+		assert.True(t, len(must(a.ListSessionsByUserID(ctx, ada.ID))(t)) == 1 && must(a.GetPassword(ctx, ada.ID))(t) != nil,
+			"a record of the user is gone")
 		// A trigger that keeps nothing is no hindrance.
 		execSQL(t, pool, fmt.Sprintf(`CREATE TRIGGER audit BEFORE DELETE ON %[1]ssessions FOR EACH ROW EXECUTE FUNCTION %[1]saudit()`, prefix))
 		same(t, "the deleted user", must(again().DeleteUser(ctx, ada.ID))(t), *ada)
-		if n := value[int](t, pool, `SELECT count(*)::int FROM `+prefix+`sessions WHERE "userId"::text = $1`, ada.ID); n != 0 {
-			t.Errorf("%d sessions are left", n)
-		}
+		n := value[int](t, pool, `SELECT count(*)::int FROM `+prefix+`sessions WHERE "userId"::text = $1`, ada.ID)
+		assert.Equalf(t, 0, n, "%d sessions are left", n)
 	})
 }
 
@@ -251,12 +244,9 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 			TABLE = NEW."sessionToken", SCHEMA = NEW."sessionToken", COLUMN = NEW."sessionToken", CONSTRAINT = NEW."sessionToken", DATATYPE = NEW."sessionToken";`)
 		_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "very secret", UserID: ada.ID, Expires: time.Now()})
 		var pgErr *pgconn.PgError
-		if !errors.As(err, &pgErr) || pgErr.Code != code {
-			t.Errorf("%s: got %v, want an error with the code", code, err)
-		}
-		if text := fmt.Sprintf("%+v %#v %#v", err, err, pgErr); strings.Contains(text, "very secret") {
-			t.Errorf("%s: the error has the secret: %s", code, text)
-		}
+		assert.Truef(t, errors.As(err, &pgErr) && pgErr.Code == code, "%s: got %v, want an error with the code", code, err)
+		assert.NotContainsf(t, fmt.Sprintf("%+v %#v %#v", err, err, pgErr), "very secret",
+			"%s: the error has the secret", code)
 		execSQL(t, pool, `DROP FUNCTION `+schema+`.own CASCADE`)
 	}
 }
@@ -298,32 +288,24 @@ func TestDemotedPrimary(t *testing.T) {
 	if err := newSession(a.On(tx), "in a transaction"); err == nil || connections.Load() != 4 {
 		t.Errorf("in a transaction: got %v and %d connections, want an error and 4", err, connections.Load())
 	}
-	if err := tx.Rollback(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Rollback(ctx))
 	for i := range 50 {
-		if err := newSession(a, fmt.Sprint(i)); err != nil {
-			t.Errorf("write %d after the switch: %v", i, err)
-		}
+		assert.NoErrorf(t, newSession(a, fmt.Sprint(i)), "write %d after the switch", i)
 	}
 	for range 4 {
 		conn := must(pool.Acquire(ctx))(t)
 		defer conn.Release()
-		if got := value[string](t, conn, `SHOW transaction_read_only`); got != "off" {
-			t.Error("a connection to the old primary is left")
-		}
+		assert.Equal(t, "off", value[string](t, conn, `SHOW transaction_read_only`),
+			"a connection to the old primary is left")
 	}
 
 	connections.Store(0)
 	readOnly.Store(true)
 	b := newAdapter(t, must(pgxNewPool(t, config))(t), postgres.WithSchema(schema))
 	for i := range 200 {
-		if err := newSession(b, fmt.Sprint("all ", i)); err == nil {
-			t.Fatal("a write to a read-only server succeeded")
-		}
+		require.Error(t, newSession(b, fmt.Sprint("all ", i)), "a write to a read-only server succeeded")
 		must(b.GetSessionAndUser(ctx, "1"))(t)
 	}
-	if n := connections.Load(); n > 20 {
-		t.Errorf("%d connections were opened while every server was read-only", n)
-	}
+	n := connections.Load()
+	assert.Truef(t, n <= 20, "%d connections were opened while every server was read-only", n)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
@@ -121,9 +123,7 @@ func TestEnsureSchemaUnderLoad(t *testing.T) {
 	reader, pid := begin(t, pool)
 	execSQL(t, reader, `SELECT FROM users LIMIT 1`)
 	old, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = old.Rollback(context.Background()) })
 	execSQL(t, old, `SELECT FROM verification_token LIMIT 1`)
 
@@ -135,13 +135,10 @@ func TestEnsureSchemaUnderLoad(t *testing.T) {
 			awaitBlocked(t, pool, pid)
 		}()
 		err := newAdapter(t, pool).EnsureSchema(soon)
-		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", pid)) {
-			t.Errorf("got %v, want an error that names the process %d", err, pid)
-		}
+		assert.Truef(t, errors.Is(err, context.Canceled) && strings.Contains(err.Error(), fmt.Sprintf("process %d ", pid)),
+			"got %v, want an error that names the process %d", err, pid)
 	})
-	if err := reader.Rollback(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, reader.Rollback(ctx))
 	measure("an old snapshot stays", func() {
 		soon, stop := context.WithCancel(ctx)
 		defer stop()
@@ -154,18 +151,10 @@ func TestEnsureSchemaUnderLoad(t *testing.T) {
 			t.Errorf("got %v, want an error that names the process %d", err, oldPID)
 		}
 	})
-	if err := old.Rollback(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, old.Rollback(ctx))
 	a := newAdapter(t, pool)
-	measure("alone", func() {
-		if err := a.EnsureSchema(ctx); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if s := must(a.GetSessionAndUser(ctx, "s1"))(t); s == nil {
-		t.Error("a session is gone")
-	}
+	measure("alone", func() { require.NoError(t, a.EnsureSchema(ctx)) })
+	assert.NotNil(t, must(a.GetSessionAndUser(ctx, "s1"))(t), "a session is gone")
 }
 
 // throughProxy opens an adapter whose connections pass a proxy.
@@ -181,9 +170,7 @@ func (w wiring) poolThroughProxy(t testing.TB, conns int32) (*pgxpool.Pool, *fau
 	c := w.config(t)
 	c.MaxConns = conns
 	proxy, err := fault.NewProxy(net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = proxy.Close() })
 	c.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
@@ -193,9 +180,7 @@ func (w wiring) poolThroughProxy(t testing.TB, conns int32) (*pgxpool.Pool, *fau
 		proxy.Heal()
 		pool.Close()
 	})
-	if err := pool.Ping(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pool.Ping(t.Context()))
 	return pool, proxy
 }
 
@@ -212,26 +197,20 @@ func TestEnsureSchemaKilled(t *testing.T) {
 					makeAuthJSTables(t, pool)
 				}
 				killed, proxy := wirings[0].throughProxy(t, schema, 8)
-				if _, err := proxy.Inject(fault.Down, step); err != nil {
-					t.Fatal(err)
-				}
-				err := killed.WithLease(300 * time.Millisecond).EnsureSchema(t.Context())
+				_, err := proxy.Inject(fault.Down, step)
+				require.NoError(t, err)
+				err = killed.WithLease(300 * time.Millisecond).EnsureSchema(t.Context())
 				proxy.Heal()
 				if err == nil {
 					t.Logf("done in fewer than %d steps", step)
 					return
 				}
 				a := newAdapter(t, pool)
-				if err := a.WithLease(time.Second).EnsureSchema(t.Context()); err != nil {
-					t.Fatalf("after step %d: %v", step, err)
-				}
-				if err := a.CheckSchema(t.Context()); err != nil {
-					t.Fatalf("after step %d: %v", step, err)
-				}
-				if n := value[int](t, pool, `SELECT count(*) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
-					WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisvalid`); n != 0 {
-					t.Errorf("after step %d: %d indexes are not valid", step, n)
-				}
+				require.NoErrorf(t, a.WithLease(time.Second).EnsureSchema(t.Context()), "after step %d", step)
+				require.NoErrorf(t, a.CheckSchema(t.Context()), "after step %d", step)
+				n := value[int](t, pool, `SELECT count(*) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
+					WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisvalid`)
+				assert.Equalf(t, 0, n, "after step %d: %d indexes are not valid", step, n)
 				if database == "new" || step%4 == 0 {
 					callEveryMethod(t, a)
 				}
@@ -250,11 +229,7 @@ func TestEnsureSchemaThroughPgBouncer(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		a := newAdapter(t, w.pool(t), postgres.WithSchema(schema))
-		wg.Go(func() {
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
+		wg.Go(func() { assert.NoError(t, a.EnsureSchema(t.Context())) })
 	}
 	wg.Wait()
 	callEveryMethod(t, newAdapter(t, w.pool(t), postgres.WithSchema(schema)))
@@ -271,16 +246,12 @@ func TestEnsureSchemaOnOneConnection(t *testing.T) {
 		var db postgres.DB = pool
 		if bare {
 			conn, err := pool.Acquire(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer conn.Release()
 			db = conn.Conn()
 		}
 		a := newAdapter(t, db, postgres.WithSchema(schema))
-		if err := a.EnsureSchema(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.EnsureSchema(t.Context()))
 		callEveryMethod(t, a)
 	}
 }
@@ -302,23 +273,18 @@ func TestSweepUnderAnOldSnapshot(t *testing.T) {
 	sweep := func() time.Duration {
 		began := time.Now()
 		swept := must(a.DeleteExpired(ctx, time.Now()))(t)
-		if want := (adapter.Swept{Sessions: expired, VerificationTokens: 3000}); swept != want {
-			t.Errorf("got %+v, want %+v", swept, want)
-		}
+		want := (adapter.Swept{Sessions: expired, VerificationTokens: 3000})
+		assert.Truef(t, swept == want, "got %+v, want %+v", swept, want)
 		return time.Since(began)
 	}
 	fill()
 	plain := sweep()
 	fill()
 	old, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = old.Rollback(context.Background()) })
 	execSQL(t, old, `SELECT FROM `+schema+`.users LIMIT 1`)
 	held := sweep()
 	t.Logf("%d sessions swept in %v, under an old snapshot in %v", expired, plain, held)
-	if held > 4*plain+time.Second {
-		t.Errorf("a sweep took %v, and %v under an old snapshot", plain, held)
-	}
+	assert.Truef(t, held <= 4*plain+time.Second, "a sweep took %v, and %v under an old snapshot", plain, held)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -33,9 +35,7 @@ func withParameters(t *testing.T, parameters map[string]string) *pgxpool.Pool {
 // says fails the test unless the error has the text.
 func says(t *testing.T, err error, text string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), text) {
-		t.Errorf("got %v, want an error that says %q", err, text)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), text), "got %v, want an error that says %q", err, text)
 }
 
 // TestEnsureSchemaWithTimeouts adopts a database of Auth.js over connections with
@@ -74,9 +74,7 @@ func TestEnsureSchemaWithTimeouts(t *testing.T) { // beside other tests, they wo
 				want = fmt.Sprintf(want, old.Conn().PgConn().PID())
 			}
 			says(t, a.EnsureSchema(soon), want)
-			if err := old.Rollback(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, old.Rollback(t.Context()))
 			finish(t, name, a, admin)
 		})
 	}
@@ -89,12 +87,8 @@ func TestEnsureSchemaOnAStandby(t *testing.T) {
 	schema := newSchema(t)
 	readOnly := newAdapter(t, withParameters(t, map[string]string{"default_transaction_read_only": "on"}), postgres.WithSchema(schema))
 	says(t, readOnly.EnsureSchema(t.Context()), "call EnsureSchema on the primary")
-	if err := newAdapter(t, wiring{}.pool(t), postgres.WithSchema(schema)).EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(readOnly.EnsureSchema(t.Context()), readOnly.CheckSchema(t.Context())); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, newAdapter(t, wiring{}.pool(t), postgres.WithSchema(schema)).EnsureSchema(t.Context()))
+	assert.NoError(t, errors.Join(readOnly.EnsureSchema(t.Context()), readOnly.CheckSchema(t.Context())))
 }
 
 // TestRowSecurityIsRefused: a role is refused if row security may hide rows from
@@ -108,15 +102,11 @@ func TestRowSecurityIsRefused(t *testing.T) {
 	_, err := limited.GetSessionAndUser(t.Context(), "t")
 	says(t, err, "row security may hide rows")
 	says(t, limited.EnsureSchema(t.Context()), "row security may hide rows")
-	if err := a.CheckSchema(t.Context()); err != nil {
-		t.Errorf("the owner: %v", err)
-	}
+	assert.NoError(t, a.CheckSchema(t.Context()), "the owner")
 	_, advice, _ := strings.Cut(err.Error(), "the role of the connection: ")
 	for statement := range strings.SplitSeq(advice, ", or ") {
 		execSQL(t, pool, statement)
-		if err := limited.CheckSchema(t.Context()); err != nil {
-			t.Errorf("after %s: %v", statement, err)
-		}
+		assert.NoErrorf(t, limited.CheckSchema(t.Context()), "after %s", statement)
 		execSQL(t, pool, `ALTER ROLE `+role+` NOBYPASSRLS`)
 	}
 }
@@ -155,9 +145,7 @@ func TestRowSecurityIsTurnedOn(t *testing.T) {
 		c := calls[i/2]
 		switch {
 		case strings.HasPrefix(c.method, "Get"):
-			if err := c.do(t.Context(), a, 2, "u2"); err != nil {
-				t.Errorf("%s of a record that is not hidden: %v", c.method, err)
-			}
+			assert.NoErrorf(t, c.do(t.Context(), a, 2, "u2"), "%s of a record that is not hidden", c.method)
 			says(t, c.do(t.Context(), a, 4, "u4"), "row security")
 		case strings.HasPrefix(c.method, "List"):
 			says(t, c.do(t.Context(), a, 2, "u2"), "row security")
@@ -175,9 +163,7 @@ func TestRowSecurityIsTurnedOn(t *testing.T) {
 	every(`ALTER TABLE %s DISABLE ROW LEVEL SECURITY`)
 	for i, a := range last {
 		if c := calls[i/2]; i%2 == 0 {
-			if err := c.do(t.Context(), a, 1, "u1"); err != nil {
-				t.Errorf("%s, without row security: %v", c.method, err)
-			}
+			assert.NoErrorf(t, c.do(t.Context(), a, 1, "u1"), "%s, without row security", c.method)
 		}
 	}
 }
@@ -194,9 +180,7 @@ func TestSequencesAreNeeded(t *testing.T) {
 	for _, advice := range advised.FindAllString(err.Error(), -1) {
 		execSQL(t, pool, advice)
 	}
-	if err := limited.CheckSchema(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, limited.CheckSchema(t.Context()))
 }
 
 // newRole makes a role that may read and write the tables of the schema.
@@ -216,31 +200,23 @@ func TestSearchPathThatChanges(t *testing.T) {
 	t.Parallel()
 	ours, other := newSchema(t), newSchema(t)
 	for _, schema := range []string{ours, other} {
-		if err := newAdapter(t, inSchema(t, schema)).EnsureSchema(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, newAdapter(t, inSchema(t, schema)).EnsureSchema(t.Context()))
 	}
 	pool := inSchema(t, ours)
 	follows, pinned := newAdapter(t, pool), newAdapter(t, pool, postgres.WithSchema(ours))
 	ada := must(pinned.CreateUser(t.Context(), adapter.User{Email: adaEmail}))(t)
 	for _, change := range []string{`SET search_path = ` + other, `CREATE TEMPORARY TABLE users (LIKE ` + other + `.users)`} {
 		conn := must(pool.Acquire(t.Context()))(t)
-		if _, err := conn.Exec(t.Context(), change); err != nil {
-			t.Fatal(err)
-		}
+		_, err := conn.Exec(t.Context(), change)
+		require.NoError(t, err)
 		by := func(a *postgres.Adapter) *adapter.User {
 			t.Helper()
 			return must(a.On(conn.Conn()).GetUserByEmail(t.Context(), adaEmail))(t)
 		}
-		if got := by(pinned); got == nil || got.ID != ada.ID {
-			t.Errorf("WithSchema, after %s: got %v", change, got)
-		}
-		if got := by(follows); got != nil {
-			t.Errorf("without WithSchema, after %s: got %v", change, got)
-		}
-		if err := conn.Hijack().Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		got := by(pinned)
+		assert.Truef(t, got != nil && got.ID == ada.ID, "WithSchema, after %s: got %v", change, got)
+		assert.Nilf(t, by(follows), "without WithSchema, after %s", change)
+		assert.NoError(t, conn.Hijack().Close(t.Context()))
 	}
 }
 
@@ -261,9 +237,7 @@ func TestVersionTableEditedByHand(t *testing.T) {
 		execSQL(t, inSchema(t, schema), edit)
 		a := newAdapter(t, pool, postgres.WithSchema(schema))
 		soon, stop := context.WithTimeout(t.Context(), 30*time.Second)
-		if err := a.EnsureSchema(soon); err != nil {
-			t.Errorf("%s: %v", edit, err)
-		}
+		assert.NoError(t, a.EnsureSchema(soon), edit)
 		stop()
 		callEveryMethod(t, a)
 	}
@@ -290,9 +264,7 @@ func TestEncodings(t *testing.T) {
 			says(t, err, want)
 			continue
 		}
-		if err != nil {
-			t.Errorf("%s: %v", encoding, err)
-		}
+		assert.NoError(t, err, encoding)
 		callEveryMethod(t, a)
 	}
 }

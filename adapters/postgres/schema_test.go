@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -24,9 +26,7 @@ func inSchema(t testing.TB, schema string) *pgxpool.Pool {
 	c := wiring{}.config(t)
 	c.ConnConfig.RuntimeParams["search_path"] = schema
 	pool, err := pgxpool.NewWithConfig(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -83,12 +83,8 @@ func TestEnsureSchemaTakesNoLocks(t *testing.T) {
 	busy, _ := begin(t, pool)
 	callEveryMethod(t, a.On(busy))
 	limited := newAdapter(t, asRole(t, role), postgres.WithSchema(schema))
-	if err := limited.EnsureSchema(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := limited.CheckSchema(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, limited.EnsureSchema(t.Context()))
+	assert.NoError(t, limited.CheckSchema(t.Context()))
 }
 
 // asRole opens a pool whose sessions have the rights of the role.
@@ -97,9 +93,7 @@ func asRole(t testing.TB, role string) *pgxpool.Pool {
 	c := wiring{}.config(t)
 	c.ConnConfig.RuntimeParams["role"] = role
 	pool, err := pgxpool.NewWithConfig(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -114,23 +108,14 @@ func TestCallsBeforeEnsureSchema(t *testing.T) {
 	check := a.CheckSchema(t.Context())
 	for _, err := range []error{err, check} {
 		for _, want := range []string{"EnsureSchema", `"sessions" has no unique index on "sessionToken"`, `the table "authenticators" is missing`} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want an error that says %q", err, want)
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "got %v, want an error that says %q", err, want)
 		}
 	}
-	if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
-		t.Errorf("the failed calls changed something:\n%s", d)
-	}
-	if err := newAdapter(t, pool).EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if user := must(a.GetUser(t.Context(), "1"))(t); user == nil || *user.Name != "One" {
-		t.Errorf("got %+v", user)
-	}
-	if err := a.CheckSchema(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.Empty(t, cmp.Diff(before, catalogue(t, pool)), "the failed calls changed something")
+	require.NoError(t, newAdapter(t, pool).EnsureSchema(t.Context()))
+	user := must(a.GetUser(t.Context(), "1"))(t)
+	assert.Truef(t, user != nil && *user.Name == "One", "got %+v", user)
+	assert.NoError(t, a.CheckSchema(t.Context()))
 }
 
 // TestSchemaChanges runs the statements as a migration tool would.
@@ -146,19 +131,11 @@ func TestSchemaChanges(t *testing.T) {
 			for _, statement := range must(a.SchemaChanges(t.Context()))(t) {
 				execSQL(t, pool, statement)
 			}
-			if err := a.CheckSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.CheckSchema(t.Context()))
 			before := catalogue(t, pool)
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
-				t.Errorf("EnsureSchema makes something else:\n%s", d)
-			}
-			if left := must(a.SchemaChanges(t.Context()))(t); len(left) != 0 {
-				t.Errorf("left to do: %q", left)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
+			assert.Empty(t, cmp.Diff(before, catalogue(t, pool)), "EnsureSchema makes something else")
+			assert.Empty(t, must(a.SchemaChanges(t.Context()))(t), "left to do")
 			callEveryMethod(t, a)
 		})
 	}
@@ -170,16 +147,12 @@ func TestNextVersion(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, pool *pgxpool.Pool){
 		"new database": func(*testing.T, *pgxpool.Pool) {},
 		"ours": func(t *testing.T, pool *pgxpool.Pool) {
-			if err := newAdapter(t, pool).EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, newAdapter(t, pool).EnsureSchema(t.Context()))
 		},
 		"Auth.js": func(t *testing.T, pool *pgxpool.Pool) { makeAuthJSTables(t, pool) },
 		"Auth.js, adopted": func(t *testing.T, pool *pgxpool.Pool) {
 			makeAuthJSTables(t, pool)
-			if err := newAdapter(t, pool).EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, newAdapter(t, pool).EnsureSchema(t.Context()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,23 +170,15 @@ func TestNextVersion(t *testing.T) {
 					t.Errorf("before: got %v, want an error that names the column", err)
 				}
 			}
-			if err := next.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if v := value[int](t, pool, `SELECT version FROM gatehouse_schema`); v != 3 {
-				t.Errorf("got version %d, want 3", v)
-			}
+			require.NoError(t, next.EnsureSchema(t.Context()))
+			assert.Equal(t, 3, value[int](t, pool, `SELECT version FROM gatehouse_schema`), "got version")
 			shape := catalogue(t, pool)
 			for _, a := range []*postgres.Adapter{old, next} {
-				if err := a.EnsureSchema(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.EnsureSchema(t.Context()))
 				callEveryMethod(t, a)
 				execSQL(t, pool, `TRUNCATE users, verification_token CASCADE`)
 			}
-			if d := cmp.Diff(shape, catalogue(t, pool)); d != "" {
-				t.Errorf("an old process changed the tables:\n%s", d)
-			}
+			assert.Empty(t, cmp.Diff(shape, catalogue(t, pool)), "an old process changed the tables")
 		})
 	}
 }
@@ -225,12 +190,8 @@ func TestEnsureSchemaOnAuthJSDatabase(t *testing.T) {
 	before := dump(t, pool)
 	a := newAdapter(t, pool)
 	for range 2 {
-		if err := a.EnsureSchema(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(before, dump(t, pool)); d != "" {
-			t.Fatalf("rows changed:\n%s", d)
-		}
+		require.NoError(t, a.EnsureSchema(t.Context()))
+		require.Empty(t, cmp.Diff(before, dump(t, pool)), "rows changed")
 	}
 	both, err := a.GetSessionAndUser(t.Context(), "orphan")
 	absent(t, "GetSessionAndUser of an orphan", both, err)
@@ -248,25 +209,16 @@ func TestEnsureSchemaNamesDuplicates(t *testing.T) {
 	rows, shape := dump(t, pool), catalogue(t, pool)
 	a := newAdapter(t, pool)
 	err := a.EnsureSchema(t.Context())
-	if !errors.Is(err, adapter.ErrConflict) {
-		t.Fatalf("got %v, want ErrConflict", err)
-	}
+	require.ErrorIsf(t, err, adapter.ErrConflict, "got %v, want ErrConflict", err)
 	for _, want := range []string{"one@example.com", "'gh'", "'1'", "id 3, 4"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: does not say %s", err, want)
-		}
+		assert.Containsf(t, err.Error(), want, "%v: does not say %s", err, want)
 	}
-	if strings.Contains(err.Error(), "secret-token") {
-		t.Errorf("the error holds a session token: %v", err)
-	}
+	assert.NotContainsf(t, err.Error(), "secret-token", "the error holds a session token: %v", err)
 	execSQL(t, pool, `DROP TABLE gatehouse_schema`) // the only table that EnsureSchema makes before it refuses
-	if d := cmp.Diff(rows, dump(t, pool)) + cmp.Diff(shape, catalogue(t, pool)); d != "" {
-		t.Errorf("the failed call changed something:\n%s", d)
-	}
+	assert.Empty(t, cmp.Diff(rows, dump(t, pool))+cmp.Diff(shape, catalogue(t, pool)),
+		"the failed call changed something")
 	execSQL(t, pool, `DELETE FROM users WHERE id = 3; DELETE FROM accounts WHERE id = 3; DELETE FROM sessions WHERE id = 4`)
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureSchema(t.Context()))
 }
 
 func TestEnsureSchemaRefusesOtherTables(t *testing.T) {
@@ -276,12 +228,9 @@ func TestEnsureSchemaRefusesOtherTables(t *testing.T) {
 		CREATE TABLE sessions (id text, "userId" text, "sessionToken" text, expires timestamp)`)
 	before := catalogue(t, pool)
 	err := newAdapter(t, pool).EnsureSchema(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `"emailVerified"`) || !strings.Contains(err.Error(), `"sessions"."expires" is of the type timestamp without time zone`) {
-		t.Errorf("got %v, want an error that names the columns", err)
-	}
-	if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
-		t.Errorf("the failed call changed something:\n%s", d)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), `"emailVerified"`) && strings.Contains(err.Error(), `"sessions"."expires" is of the type timestamp without time zone`),
+		"got %v, want an error that names the columns", err)
+	assert.Empty(t, cmp.Diff(before, catalogue(t, pool)), "the failed call changed something")
 }
 
 // TestEnsureSchemaRefuses tests tables that can't keep the promises of the
@@ -310,13 +259,10 @@ func TestEnsureSchemaRefuses(t *testing.T) {
 			_, first := a.GetUser(t.Context(), "1")
 			_, changes := a.SchemaChanges(t.Context())
 			for _, err := range []error{a.EnsureSchema(t.Context()), a.CheckSchema(t.Context()), first, changes} {
-				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("got %v, want an error that says %q", err, c.want)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want),
+					"got %v, want an error that says %q", err, c.want)
 			}
-			if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
-				t.Errorf("the failed calls changed something:\n%s", d)
-			}
+			assert.Empty(t, cmp.Diff(before, catalogue(t, pool)), "the failed calls changed something")
 		})
 	}
 }
@@ -341,9 +287,8 @@ func TestMissingRights(t *testing.T) {
 	if err := a.EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), `users" belongs to `) {
 		t.Errorf("not the owner: got %v, want an error that names the owner", err)
 	}
-	if changes, err := a.SchemaChanges(t.Context()); err != nil || len(changes) < 10 {
-		t.Errorf("got %q, %v, want the statements for the owner", changes, err)
-	}
+	changes, err := a.SchemaChanges(t.Context())
+	assert.Truef(t, err == nil && len(changes) >= 10, "got %q, %v, want the statements for the owner", changes, err)
 	execSQL(t, pool, `DROP TABLE users, accounts, sessions, verification_token`)
 	if err := a.EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "SchemaChanges") {
 		t.Errorf("may not create: got %v, want an error that says what to do", err)
@@ -354,15 +299,10 @@ func TestEnsureSchemaInATransaction(t *testing.T) {
 	t.Parallel()
 	pool := inSchema(t, newSchema(t))
 	tx, _ := begin(t, pool)
-	if err := newAdapter(t, tx).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "can't run in a transaction") {
-		t.Errorf("got %v", err)
-	}
-	if err := newAdapter(t, pool).EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := newAdapter(t, tx).CheckSchema(t.Context()); err != nil {
-		t.Error(err)
-	}
+	err := newAdapter(t, tx).EnsureSchema(t.Context())
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "can't run in a transaction"), "got %v", err)
+	require.NoError(t, newAdapter(t, pool).EnsureSchema(t.Context()))
+	assert.NoError(t, newAdapter(t, tx).CheckSchema(t.Context()))
 }
 
 // TestForeignIDs runs on tables whose user IDs are of other types.
@@ -385,9 +325,7 @@ func TestForeignIDs(t *testing.T) {
 			execSQL(t, pool, `CREATE TABLE accounts (id serial, "userId" `+child+`, type text, provider text, "providerAccountId" text,
 				refresh_token text, access_token text, expires_at bigint, id_token text, scope text, session_state text, token_type text)`)
 			a := newAdapter(t, pool)
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			callEveryMethod(t, a)
 		})
 	}
@@ -411,25 +349,17 @@ func TestUnknownIDType(t *testing.T) {
 func TestSchemaFiles(t *testing.T) {
 	t.Parallel()
 	files, err := fs.Glob(postgres.Schema(), "*.sql")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("got %v, %v", files, err)
-	}
+	require.Truef(t, err == nil && len(files) != 0, "got %v, %v", files, err)
 	pool := inSchema(t, newSchema(t))
 	for _, name := range files {
 		sql, err := fs.ReadFile(postgres.Schema(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		execSQL(t, pool, string(sql))
 	}
 	before := catalogue(t, pool)
 	a := newAdapter(t, pool)
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(before, catalogue(t, pool)); d != "" {
-		t.Errorf("EnsureSchema makes something else than the files:\n%s", d)
-	}
+	require.NoError(t, a.EnsureSchema(t.Context()))
+	assert.Empty(t, cmp.Diff(before, catalogue(t, pool)), "EnsureSchema makes something else than the files")
 	callEveryMethod(t, a)
 }
 
@@ -439,9 +369,8 @@ func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	schema := newSchema(t)
 	odd := schema + `_%; "x`
-	if _, err := postgres.New(wiring{}.pool(t), postgres.WithSchema(odd)); err == nil {
-		t.Error("a schema with a quote is accepted")
-	}
+	_, err := postgres.New(wiring{}.pool(t), postgres.WithSchema(odd))
+	assert.Error(t, err, "a schema with a quote is accepted")
 	odd = schema + `_% Ünïcode.--;`
 	dropSchema(t, odd)
 	pool := wiring{}.pool(t)
@@ -455,9 +384,7 @@ func TestNamespaces(t *testing.T) {
 		{postgres.WithSchema(odd), postgres.WithPrefix("Ä .;--/*")},
 	} {
 		a := newAdapter(t, pool, opts...)
-		if err := a.EnsureSchema(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.EnsureSchema(t.Context()))
 		stores = append(stores, a)
 	}
 	for _, a := range stores {
@@ -473,9 +400,7 @@ func TestNamespaces(t *testing.T) {
 	must(stores[2].DeleteExpired(t.Context(), time.Now()))(t)
 	for i, a := range stores {
 		s := must(a.GetSessionAndUser(t.Context(), "same"))(t)
-		if gone := i == 1 || i == 2; gone != (s == nil) {
-			t.Errorf("store %d: got %v", i, s)
-		}
+		assert.Equalf(t, s == nil, i == 1 || i == 2, "store %d: got %v", i, s)
 	}
 }
 
@@ -492,13 +417,11 @@ func TestOptionsRefuse(t *testing.T) {
 		"long schema":  {postgres.WithSchema(strings.Repeat("x", 64))},
 		"long prefix":  {postgres.WithPrefix(strings.Repeat("x", 30))},
 	} {
-		if a, err := postgres.New(conn, opts...); err == nil {
-			t.Errorf("%s: got %v, want an error", name, a)
-		}
+		a, err := postgres.New(conn, opts...)
+		assert.Errorf(t, err, "%s: got %v, want an error", name, a)
 	}
-	if _, err := postgres.New(nil); err == nil {
-		t.Error("a nil handle is accepted")
-	}
+	_, err := postgres.New(nil)
+	assert.Error(t, err, "a nil handle is accepted")
 }
 
 func TestErrorsHoldNoValues(t *testing.T) {
@@ -508,12 +431,9 @@ func TestErrorsHoldNoValues(t *testing.T) {
 	user := must(a.CreateUser(t.Context(), adapter.User{}))(t)
 	_, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: "secret-token", UserID: user.ID})
 	var pgErr *pgconn.PgError
-	if !errors.As(err, &pgErr) || pgErr.Code != "23514" {
-		t.Fatalf("got %v, want a check violation", err)
-	}
-	if strings.Contains(err.Error()+pgErr.Detail+pgErr.Where+pgErr.Message, "secret-token") {
-		t.Errorf("the token is in %+v", pgErr)
-	}
+	require.Truef(t, errors.As(err, &pgErr) && pgErr.Code == "23514", "got %v, want a check violation", err)
+	assert.NotContainsf(t, err.Error()+pgErr.Detail+pgErr.Where+pgErr.Message, "secret-token",
+		"the token is in %+v", pgErr)
 }
 
 // TestDeleteUserKeptByTheApplication: a table of the application refuses the
@@ -529,10 +449,7 @@ func TestDeleteUserKeptByTheApplication(t *testing.T) {
 	execSQL(t, pool, `INSERT INTO `+schema+`.orders VALUES ($1)`, user.ID)
 	deleted, err := a.DeleteUser(ctx, user.ID)
 	var pgErr *pgconn.PgError
-	if deleted != nil || !errors.As(err, &pgErr) || pgErr.Code != "23503" || errors.Is(err, adapter.ErrNotFound) || errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("got %v, %v, want the error of a foreign key", deleted, err)
-	}
-	if found := must(a.GetSessionAndUser(ctx, "t"))(t); found == nil {
-		t.Error("the session is gone")
-	}
+	assert.Truef(t, deleted == nil && errors.As(err, &pgErr) && pgErr.Code == "23503" && !errors.Is(err, adapter.ErrNotFound) && !errors.Is(err, adapter.ErrConflict),
+		"got %v, %v, want the error of a foreign key", deleted, err)
+	assert.NotNil(t, must(a.GetSessionAndUser(ctx, "t"))(t), "the session is gone")
 }

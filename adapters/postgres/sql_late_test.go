@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // connection counts how often it is closed.
@@ -35,32 +37,23 @@ func TestLateStatements(t *testing.T) {
 		l.end(before)
 		after(400 * time.Millisecond)
 		l.end(ends)
-		if conns[0].closed.Load() != 0 {
-			t.Error("a statement has not half a second to end")
-		}
+		assert.True(t, conns[0].closed.Load() == 0, "a statement has not half a second to end")
 		after(400 * time.Millisecond)
-		if conns[0].closed.Load() != 1 {
-			t.Error("the connection of a late statement is open")
-		}
+		assert.True(t, conns[0].closed.Load() == 1, "the connection of a late statement is open")
 		after(time.Minute)
 		l.end(stuck)
 		l.end(running)
 		after(time.Minute)
 		for i, want := range []int32{1, 0, 0, 0, 0} {
-			if got := conns[i].closed.Load(); got != want {
-				t.Errorf("connection %d was closed %d times, want %d", i, got, want)
-			}
+			got := conns[i].closed.Load()
+			assert.Equalf(t, want, got, "connection %d was closed %d times, want %d", i, got, want)
 		}
-		if l.first != nil || l.looking {
-			t.Error("a statement that has ended is looked at")
-		}
+		assert.True(t, l.first == nil && !l.looking, "a statement that has ended is looked at")
 		ctx, cancel = context.WithCancel(t.Context())
 		again := begin(ctx, 1)
 		cancel()
 		after(800 * time.Millisecond)
 		l.end(again)
-		if conns[1].closed.Load() != 1 {
-			t.Error("a late statement after a time without any: its connection is open")
-		}
+		assert.True(t, conns[1].closed.Load() == 1, "a late statement after a time without any: its connection is open")
 	})
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -106,9 +108,7 @@ func (w wiring) config(t testing.TB) *pgxpool.Config {
 		name = pgbouncerURL
 	}
 	c, err := pgxpool.ParseConfig(serverURL(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if w.mode != 0 {
 		c.ConnConfig.DefaultQueryExecMode = w.mode
 	}
@@ -126,9 +126,7 @@ func (w wiring) config(t testing.TB) *pgxpool.Config {
 func (w wiring) pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	pool, err := pgxpool.NewWithConfig(t.Context(), w.config(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -161,31 +159,24 @@ func cleanup(t testing.TB, sql string) {
 			_, err = conn.Exec(ctx, sql)
 			err = errors.Join(err, conn.Close(ctx))
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	})
 }
 
 // execSQL runs SQL as an administrator would.
 func execSQL(t testing.TB, db postgres.DB, sql string, args ...any) {
 	t.Helper()
-	if _, err := db.Exec(t.Context(), sql, args...); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
+	_, err := db.Exec(t.Context(), sql, args...)
+	require.NoError(t, err, sql)
 }
 
 // value reads one value.
 func value[T any](t testing.TB, db postgres.DB, sql string, args ...any) T {
 	t.Helper()
 	rows, err := db.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v, err := pgx.CollectOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
+	require.NoError(t, err, sql)
 	return v
 }
 
@@ -202,9 +193,7 @@ func (w wiring) newStore(t testing.TB) (*postgres.Adapter, *pgxpool.Pool, string
 	if w.driver != nil {
 		a = newSQL(t, w.sqlDB(t, nil), postgres.WithSchema(schema))
 	}
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureSchema(t.Context()))
 	return a, pool, schema
 }
 
@@ -216,9 +205,7 @@ func (w wiring) sqlDB(t testing.TB, change func(*pgxpool.Config)) *sql.DB {
 		change(c)
 	}
 	connector, err := w.driver(c.ConnConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(int(c.MaxConns))
 	db.SetMaxIdleConns(int(c.MaxConns))
@@ -229,17 +216,13 @@ func (w wiring) sqlDB(t testing.TB, change func(*pgxpool.Config)) *sql.DB {
 func newSQL(t testing.TB, db postgres.SQL, opts ...postgres.Option) *postgres.Adapter {
 	t.Helper()
 	a, err := postgres.NewSQL(db, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
 func newAdapter(t testing.TB, db postgres.DB, opts ...postgres.Option) *postgres.Adapter {
 	t.Helper()
 	a, err := postgres.New(db, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -65,9 +67,7 @@ func TestSweepThatTheSiteRefuses(t *testing.T) {
 	pool := inSchema(t, newSchema(t))
 	a := newAdapter(t, pool)
 	ctx := t.Context()
-	if err := a.EnsureSchema(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureSchema(ctx))
 	ada := must(a.CreateUser(ctx, adapter.User{}))(t)
 	for i := range 100 {
 		token := []string{"%d", "%d kept"}[i%2]
@@ -79,16 +79,12 @@ func TestSweepThatTheSiteRefuses(t *testing.T) {
 		CREATE TRIGGER keep BEFORE DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION keep();`, pgx.QueryExecModeSimpleProtocol)
 	swept, err := a.DeleteExpired(ctx, time.Now())
 	kept := value[int](t, pool, `SELECT count(*)::int FROM sessions`)
-	if kept != 50 || swept.Sessions != int64(100-kept) {
-		t.Errorf("%+v are gone, and %d sessions are left", swept, kept)
-	}
+	assert.Truef(t, kept == 50 && swept.Sessions == int64(100-kept), "%+v are gone, and %d sessions are left", swept, kept)
 	says(t, err, "the site refused")
 	execSQL(t, pool, `DROP TRIGGER keep ON sessions; CREATE TRIGGER keep BEFORE DELETE ON verification_token FOR EACH ROW EXECUTE FUNCTION keep();
 		UPDATE verification_token SET token = token || 'kept'`, pgx.QueryExecModeSimpleProtocol)
 	swept, err = a.DeleteExpired(ctx, time.Now())
-	if swept.Sessions != int64(kept) || swept.VerificationTokens != 0 {
-		t.Errorf("%+v are gone", swept)
-	}
+	assert.Truef(t, swept.Sessions == int64(kept) && swept.VerificationTokens == 0, "%+v are gone", swept)
 	says(t, err, "the site refused")
 	_, err = a.DeleteVerificationTokens(ctx, "x")
 	says(t, err, "the site refused")

@@ -9,6 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/require"
 )
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
@@ -22,9 +23,7 @@ func (w wiring) benchHarness(t testing.TB) adaptertest.Harness {
 		New: func(t testing.TB) adapter.Adapter { return e.Direct(t) },
 		Second: func(t testing.TB, a adapter.Adapter) adapter.Adapter {
 			h := e.Handle(t, a.(*redistest.Handle).Prefix, 1)
-			if err := h.EnsureScripts(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, h.EnsureScripts(t.Context()))
 			return h
 		},
 		Faults: func(a adapter.Adapter) fault.Control { return a.(*redistest.Handle).Proxy },
@@ -34,9 +33,7 @@ func (w wiring) benchHarness(t testing.TB) adaptertest.Harness {
 func newBaseline(tb testing.TB, a adapter.Adapter) any {
 	h := a.(*redistest.Handle)
 	b, err := redistest.NewBaseline(tb.Context(), h.Client, h.Prefix)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return b
 }
 
@@ -44,8 +41,6 @@ func BenchmarkAdapter(b *testing.B) { bench.Run(b, standalone.benchHarness(b), n
 
 func BenchmarkSessions(b *testing.B) {
 	bench.Sessions(b, standalone.benchHarness(b), newBaseline, *mostSessions, func(tb testing.TB, a adapter.Adapter, from, to int) {
-		if err := newBaseline(tb, a).(redistest.Baseline).AddSessions(tb.Context(), from, to); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, newBaseline(tb, a).(redistest.Baseline).AddSessions(tb.Context(), from, to))
 	})
 }

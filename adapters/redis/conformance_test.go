@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 )
@@ -25,8 +26,6 @@ func version(t testing.TB, client goredis.UniversalClient) string {
 	t.Helper()
 	info := must(client.Info(t.Context(), "server").Result())(t)
 	found := regexp.MustCompile(`redis_version:(\S+)`).FindStringSubmatch(info)
-	if found == nil {
-		t.Fatal("the server tells no version")
-	}
+	require.NotNil(t, found, "the server tells no version")
 	return "Redis " + found[1]
 }

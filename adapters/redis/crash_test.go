@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -314,24 +315,17 @@ func TestCrash(t *testing.T) {
 						crash := &crash{step: step, acted: acted}
 						client := w.client(t, 0)
 						a := w.adapter(t, client, s.prefix)
-						if err := a.EnsureScripts(t.Context()); err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, a.EnsureScripts(t.Context()))
 						client.AddHook(crash)
 						err := c.call(t.Context(), a)
 						if crash.seen < step {
-							if err != nil {
-								t.Fatalf("%d commands, and %v; want no error", crash.seen, err)
-							}
+							require.NoErrorf(t, err, "%d commands, and %v; want no error", crash.seen, err)
 							return
 						}
-						if !errors.Is(err, errCrash) {
-							t.Fatalf("the call ended at command %d: got %v, want the error of the command", step, err)
-						}
+						require.ErrorIsf(t, err, errCrash,
+							"the call ended at command %d: got %v, want the error of the command", step, err)
 						c.check(s)
-						if t.Failed() {
-							t.Fatalf("the call ended at command %d", step)
-						}
+						require.Falsef(t, t.Failed(), "the call ended at command %d", step)
 					}
 				})
 			}

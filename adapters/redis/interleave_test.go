@@ -9,6 +9,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -404,9 +405,7 @@ func TestInterleavings(t *testing.T) {
 			for i := range gates {
 				gates[i] = &turnstile{make(chan struct{}), make(chan struct{}), make(chan error)}
 				clients[i] = declared.client(t, 1)
-				if err := declared.adapter(t, clients[i], store.Prefix).EnsureScripts(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, declared.adapter(t, clients[i], store.Prefix).EnsureScripts(t.Context()))
 				clients[i].AddHook(gates[i])
 			}
 			runs := 0
@@ -421,9 +420,7 @@ func TestInterleavings(t *testing.T) {
 				}
 				errs, made := interleave(gates, calls, choices)
 				e.check(s, errs)
-				if t.Failed() {
-					t.Fatalf("in the order %v", made)
-				}
+				require.Falsef(t, t.Failed(), "in the order %v", made)
 				choices = following(made)
 			}
 			t.Logf("%d orders", runs)

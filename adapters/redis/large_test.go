@@ -12,6 +12,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
@@ -139,9 +140,7 @@ func fillSessions(t *testing.T, client goredis.UniversalClient, prefix, userID s
 	t.Helper()
 	ctx := t.Context()
 	var user struct{ Inc string }
-	if err := json.Unmarshal([]byte(must(client.Get(ctx, "{"+prefix+"}:user:"+userID).Result())(t)), &user); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(must(client.Get(ctx, "{"+prefix+"}:user:"+userID).Result())(t)), &user))
 	for from := 0; from < *many; from += 1000 {
 		pipe := client.Pipeline()
 		for n := from; n < min(from+1000, *many); n++ {

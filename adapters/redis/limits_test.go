@@ -16,6 +16,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
@@ -43,9 +45,7 @@ func waitOf(t *testing.T, l func(context.Context, auth.Attempt) error, a auth.At
 		return 0
 	}
 	refused, ok := errors.AsType[*auth.TooManyAttempts](err)
-	if !ok || refused.RetryAfter <= 0 {
-		t.Fatalf("got %v, want an error that says how long to wait", err)
-	}
+	require.Truef(t, ok && refused.RetryAfter > 0, "got %v, want an error that says how long to wait", err)
 	return refused.RetryAfter
 }
 
@@ -79,16 +79,14 @@ func TestLimitsHaveTheRulesOfTheProcess(t *testing.T) {
 				}
 				a := typed(fmt.Sprintf("192.0.2.%d", random.IntN(3)), fmt.Sprint("user", random.IntN(3)))
 				got, want := waitOf(t, shared, a), waitOf(t, alone, a)
-				if (got == 0) != (want == 0) || got > want || want-got > 5*time.Minute {
-					t.Fatalf("step %d: %+v waits %v, want %v", step, a.Client+" "+a.Identifier, got, want)
-				}
+				require.Truef(t, (got == 0) == (want == 0) && got <= want && want-got <= 5*time.Minute,
+					"step %d: %+v waits %v, want %v", step, a.Client+" "+a.Identifier, got, want)
 				if made++; want > 0 {
 					refused++
 				}
 			}
-			if refused < 50 || made-refused < 50 {
-				t.Errorf("%d of %d attempts were refused: the rules are not tried", refused, made)
-			}
+			assert.Truef(t, refused >= 50 && made-refused >= 50,
+				"%d of %d attempts were refused: the rules are not tried", refused, made)
 		})
 	}
 }
@@ -98,9 +96,7 @@ func older(t *testing.T, client goredis.UniversalClient, prefix string, by time.
 	t.Helper()
 	for _, key := range keysOf(t, client, "{"+prefix+":limit}:*") {
 		for _, field := range []string{"s", "u"} {
-			if err := client.HIncrBy(t.Context(), key, field, -by.Milliseconds()).Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, client.HIncrBy(t.Context(), key, field, -by.Milliseconds()).Err())
 		}
 	}
 }
@@ -121,9 +117,8 @@ func TestLimitsTakeOneRoundTrip(t *testing.T) {
 			for i := range 15 {
 				before := h.Proxy.Steps()
 				allowed := waitOf(t, l, typed("2001:db8:1:1::/64", "ada")) == 0
-				if trips := h.Proxy.Steps() - before; trips != 1 || allowed != (i < 10) {
-					t.Errorf("attempt %d took %d round trips, allowed %v", i, trips, allowed)
-				}
+				trips := h.Proxy.Steps() - before
+				assert.Truef(t, trips == 1 && allowed == (i < 10), "attempt %d took %d round trips, allowed %v", i, trips, allowed)
 			}
 			var group sync.WaitGroup
 			var allowed atomic.Int32
@@ -135,9 +130,7 @@ func TestLimitsTakeOneRoundTrip(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if allowed.Load() != 20 {
-				t.Errorf("%d of 60 attempts at one instant were allowed, want 20", allowed.Load())
-			}
+			assert.Truef(t, allowed.Load() == 20, "%d of 60 attempts at one instant were allowed, want 20", allowed.Load())
 		})
 	}
 }
@@ -157,22 +150,18 @@ func TestLimitsWhileRedisIsDown(t *testing.T) {
 			var failures []error
 			l := limiter(t, h.Client, e.Prefix, limit.Rules{Both: hourly(5)}, func(err error) { failures = append(failures, err) })
 			for range 2 {
-				if waitOf(t, l, typed("192.0.2.1", "ada")) != 0 {
-					t.Fatal("an attempt is refused")
-				}
+				require.True(t, waitOf(t, l, typed("192.0.2.1", "ada")) == 0, "an attempt is refused")
 			}
-			if _, err := h.Proxy.Inject(kind, 1); err != nil {
-				t.Fatal(err)
-			}
+			_, err := h.Proxy.Inject(kind, 1)
+			require.NoError(t, err)
 			made := 2
 			for range 40 {
 				if waitOf(t, l, typed("192.0.2.1", "ada")) == 0 {
 					made++
 				}
 			}
-			if made != 5 || len(failures) == 0 {
-				t.Errorf("%d attempts were made, want 5; the failures are %v", made, failures)
-			}
+			assert.Truef(t, made == 5 && len(failures) != 0,
+				"%d attempts were made, want 5; the failures are %v", made, failures)
 			asked := h.Proxy.Steps()
 			h.Proxy.Heal()
 			other := limiter(t, h.Client, e.Prefix, limit.Rules{Both: hourly(5)}, func(err error) { t.Errorf("after the outage: %v", err) })
@@ -199,9 +188,7 @@ func TestLimitsHoldHashes(t *testing.T) {
 		_ = waitOf(t, l, typed("2001:db8:1:1::/64", "ada@example.com"))
 	}
 	keys := keysOf(t, e.Admin, "*"+e.Prefix+"*")
-	if len(keys) != 4 {
-		t.Fatalf("the keys are %q, want one each for the two networks, the account and both", keys)
-	}
+	require.Lenf(t, keys, 4, "the keys are %q, want one each for the two networks, the account and both", keys)
 	for _, key := range keys {
 		ttl, err := e.Admin.PTTL(t.Context(), key).Result()
 		fields, err2 := e.Admin.HGetAll(t.Context(), key).Result()
@@ -209,9 +196,7 @@ func TestLimitsHoldHashes(t *testing.T) {
 			t.Errorf("%s expires in %v and has %v, %v", key, ttl, fields, err)
 		}
 		for _, plain := range []string{"2001", "db8", "ada", "example"} {
-			if strings.Contains(strings.TrimPrefix(key, "{"+e.Prefix), plain) {
-				t.Errorf("%s names %s", key, plain)
-			}
+			assert.NotContainsf(t, strings.TrimPrefix(key, "{"+e.Prefix), plain, "%s names %s", key, plain)
 		}
 	}
 }
@@ -234,9 +219,8 @@ func TestGuessingAtTwoProcesses(t *testing.T) {
 			refused++
 		}
 	}
-	if checked.Load() != 5 || refused != 25 {
-		t.Errorf("%d passwords were checked and %d guesses refused, want 5 and 25", checked.Load(), refused)
-	}
+	assert.Truef(t, checked.Load() == 5 && refused == 25,
+		"%d passwords were checked and %d guesses refused, want 5 and 25", checked.Load(), refused)
 }
 
 // process starts a process of the site, and returns its URL.
@@ -251,9 +235,7 @@ func process(t *testing.T, e *redistest.Env, checked *atomic.Int32) string {
 		}}},
 		Limit: limiter(t, e.Admin, e.Prefix, limit.Rules{Client: hourly(100), Account: hourly(10), Both: hourly(5)}, func(err error) { t.Error(err) }),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server.Config.Handler = h
 	server.Start()
 	t.Cleanup(server.Close)
@@ -265,16 +247,12 @@ func guess(t *testing.T, site, name string) int {
 	t.Helper()
 	form := url.Values{"username": {name}, "password": {"wrong"}}.Encode()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/auth/callback/credentials", strings.NewReader(form))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = res.Body.Close()
 	return res.StatusCode
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -41,16 +43,13 @@ func TestMemory(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for kind, n := range kinds {
 		t.Logf("%s: %d bytes", kind, n/people)
 	}
 	t.Logf("in all: %d bytes", total.Load()/people)
-	if total.Load()/people > bytesPerUser {
-		t.Errorf("a signed-in user takes %d bytes, want at most %d", total.Load()/people, bytesPerUser)
-	}
+	assert.Truef(t, total.Load()/people <= bytesPerUser,
+		"a signed-in user takes %d bytes, want at most %d", total.Load()/people, bytesPerUser)
 }
 
 // signIn stores the records of users who sign in with a provider for the

@@ -7,20 +7,18 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func none(t testing.TB, what string, got *adapter.Password, err error) {
 	t.Helper()
-	if got != nil || err != nil {
-		t.Fatalf("%s: got %v, %v, want nothing", what, got, err)
-	}
+	require.Truef(t, got == nil && err == nil, "%s: got %v, %v, want nothing", what, got, err)
 }
 
 func isPassword(t testing.TB, what string, got *adapter.Password, err error, want adapter.Password) {
 	t.Helper()
-	if err != nil || got == nil || *got != want {
-		t.Fatalf("%s: got %v, %v, want %v", what, got, err, want)
-	}
+	require.Truef(t, err == nil && got != nil && *got == want, "%s: got %v, %v, want %v", what, got, err, want)
 }
 
 // TestPasswords calls the methods of adapter.Passwords, also with declared keys and on a
@@ -36,9 +34,8 @@ func TestPasswords(t *testing.T) {
 			user := must(a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "H </>&  \u007f"}))(t)
 			one, two := adapter.Password{UserID: user.ID, Hash: "H </>&  \u007f"}, adapter.Password{UserID: user.ID, Hash: "h🗝", State: `{"a": "\u0001"}`}
 			for _, taken := range []adapter.User{{Email: "cy@example.com"}, {ID: user.ID}, {ID: user.ID, Email: "other@example.com"}} {
-				if again, err := a.CreateUserWithPassword(ctx, taken, adapter.Password{Hash: "h"}); again != nil || !errors.Is(err, adapter.ErrConflict) {
-					t.Errorf("a user twice: got %v, %v", again, err)
-				}
+				again, err := a.CreateUserWithPassword(ctx, taken, adapter.Password{Hash: "h"})
+				assert.Truef(t, again == nil && errors.Is(err, adapter.ErrConflict), "a user twice: got %v, %v", again, err)
 			}
 			got, err := a.GetPassword(ctx, user.ID)
 			isPassword(t, "GetPassword", got, err, one)
@@ -59,9 +56,8 @@ func TestPasswords(t *testing.T) {
 			}
 			for _, wrong := range []adapter.Password{{}, {Hash: strings.Repeat("x", 2001)}, {Hash: "h", State: strings.Repeat("x", 32001)}} {
 				wrong.UserID = user.ID
-				if got, err := a.SetPassword(ctx, wrong); got != nil || err == nil {
-					t.Errorf("a wrong record: got %v, %v", got, err)
-				}
+				got, err := a.SetPassword(ctx, wrong)
+				assert.Truef(t, got == nil && err != nil, "a wrong record: got %v, %v", got, err)
 			}
 			for _, nobody := range []string{"", "nobody", strings.ToLower(user.ID), "\xff"} {
 				if got, err := a.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"}); got != nil || !errors.Is(err, adapter.ErrNotFound) {
@@ -70,20 +66,17 @@ func TestPasswords(t *testing.T) {
 				got, err = a.DeletePassword(ctx, nobody, true)
 				none(t, "DeletePassword of nobody", got, err)
 			}
-			if got, err := a.DeletePassword(ctx, user.ID, true); got != nil || !errors.Is(err, adapter.ErrLastCredential) {
-				t.Errorf("the last way in: got %v, %v", got, err)
-			}
+			got, err = a.DeletePassword(ctx, user.ID, true)
+			assert.Truef(t, got == nil && errors.Is(err, adapter.ErrLastCredential), "the last way in: got %v, %v", got, err)
 			must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "c"}))(t)
-			if got := must(a.DeletePassword(ctx, user.ID, true))(t); got == nil {
-				t.Error("the password of a user with a passkey was not deleted")
-			}
+			assert.NotNil(t, must(a.DeletePassword(ctx, user.ID, true))(t),
+				"the password of a user with a passkey was not deleted")
 			if got, err := a.DeleteAuthenticator(ctx, user.ID, "c", true); got != nil || !errors.Is(err, adapter.ErrLastCredential) {
 				t.Errorf("the last passkey: got %v, %v", got, err)
 			}
 			must(a.SetPassword(ctx, one))(t)
-			if got := must(a.DeleteAuthenticator(ctx, user.ID, "c", true))(t); got == nil {
-				t.Error("the passkey of a user with a password was not deleted")
-			}
+			assert.NotNil(t, must(a.DeleteAuthenticator(ctx, user.ID, "c", true))(t),
+				"the passkey of a user with a password was not deleted")
 			must(a.DeleteUser(ctx, user.ID))(t)
 			got, err = a.GetPassword(ctx, user.ID)
 			none(t, "GetPassword after DeleteUser", got, err)
@@ -117,9 +110,8 @@ func TestPasswordOfAnEarlierUser(t *testing.T) {
 	got, err = a.DeletePassword(ctx, "u", false)
 	none(t, "DeletePassword", got, err)
 	must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: "u", CredentialID: "c"}))(t)
-	if _, err := a.DeleteAuthenticator(ctx, "u", "c", true); !errors.Is(err, adapter.ErrLastCredential) {
-		t.Errorf("a password of an earlier user is a way in: %v", err)
-	}
+	_, err = a.DeleteAuthenticator(ctx, "u", "c", true)
+	assert.ErrorIs(t, err, adapter.ErrLastCredential, "a password of an earlier user is a way in")
 	must(a.SetPassword(ctx, adapter.Password{UserID: "u", Hash: "i"}))(t)
 	must(a.DeleteUser(ctx, "u"))(t)
 	leave()
@@ -140,9 +132,8 @@ func TestRoundTripsOfPasswords(t *testing.T) {
 			trips := func(what string) {
 				t.Helper()
 				after := faults.Steps()
-				if n := after - before; n != 1 {
-					t.Errorf("%s takes %d round trips, want 1", what, n)
-				}
+				n := after - before
+				assert.Truef(t, n == 1, "%s takes %d round trips, want 1", what, n)
 				before = after
 			}
 			user := must(a.CreateUserWithPassword(ctx, adapter.User{}, adapter.Password{Hash: "h"}))(t)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
@@ -74,9 +76,7 @@ func TestRoundTrips(t *testing.T) {
 				if w.cluster {
 					want = roundTrips[method].cluster
 				}
-				if trips.Later != want {
-					t.Errorf("%s takes %d round trips, want %d", method, trips.Later, want)
-				}
+				assert.Equalf(t, want, trips.Later, "%s takes %d round trips, want %d", method, trips.Later, want)
 			}
 		})
 	}
@@ -122,9 +122,8 @@ func TestTimeToLive(t *testing.T) {
 			check := func(what, key string, expires time.Time) {
 				t.Helper()
 				at := time.Now().Add(must(e.Admin.PTTL(ctx, key).Result())(t))
-				if at.Before(expires.Add(-time.Second)) || at.After(expires.Add(2*time.Minute)) {
-					t.Errorf("%s: removed at %v, want at or soon after %v", what, at, expires)
-				}
+				assert.Truef(t, !at.Before(expires.Add(-time.Second)) && !at.After(expires.Add(2*time.Minute)),
+					"%s: removed at %v, want at or soon after %v", what, at, expires)
 			}
 			session := redistest.Key(e.Prefix, adaptertest.Record{Kind: adaptertest.SessionRecord, Key: "secret"})
 			list := "{" + e.Prefix + "}:sessions:ada"
@@ -150,9 +149,8 @@ func TestTimeToLive(t *testing.T) {
 			must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "long", Expires: expires.Add(time.Hour)}))(t)
 			check("a token, and one that ends after it", tokens, expires.Add(time.Hour))
 			for _, key := range []string{"user:ada", "email:ada@example.com"} {
-				if ttl := must(e.Admin.PTTL(ctx, "{"+e.Prefix+"}:"+key).Result())(t); ttl != -1 {
-					t.Errorf("%s is removed after %v, want never", key, ttl)
-				}
+				ttl := must(e.Admin.PTTL(ctx, "{"+e.Prefix+"}:"+key).Result())(t)
+				assert.Truef(t, ttl == -1, "%s is removed after %v, want never", key, ttl)
 			}
 		})
 	}
@@ -170,9 +168,8 @@ func TestListedSessions(t *testing.T) {
 				must(a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint("old", i), UserID: "ada", Expires: time.Now().Add(-48 * time.Hour)}))(t)
 			}
 			must(a.CreateSession(ctx, session("ada")))(t)
-			if got := must(e.Admin.ZRange(ctx, "{"+e.Prefix+"}:sessions:ada", 0, -1).Result())(t); !slices.Equal(got, []string{"secret"}) {
-				t.Errorf("listed are %v, want what lives", got)
-			}
+			got := must(e.Admin.ZRange(ctx, "{"+e.Prefix+"}:sessions:ada", 0, -1).Result())(t)
+			assert.Truef(t, slices.Equal(got, []string{"secret"}), "listed are %v, want what lives", got)
 		})
 	}
 }
@@ -195,12 +192,9 @@ func TestPrefixes(t *testing.T) {
 	}
 	for _, a := range stores {
 		s := scene{T: t, a: a}
-		if got := must(a.DeleteExpired(ctx, time.Now()))(t); got.Sessions != 1 || got.VerificationTokens != 1 {
-			t.Errorf("swept %+v, want one of each", got)
-		}
-		if got := must(a.GetSessionAndUser(ctx, "secret"))(t); got == nil {
-			t.Error("a session went with another prefix")
-		}
+		got := must(a.DeleteExpired(ctx, time.Now()))(t)
+		assert.Truef(t, got.Sessions == 1 && got.VerificationTokens == 1, "swept %+v, want one of each", got)
+		assert.NotNil(t, must(a.GetSessionAndUser(ctx, "secret"))(t), "a session went with another prefix")
 		must(a.DeleteUser(ctx, "ada"))(t)
 		s.nothing()
 	}
@@ -213,19 +207,14 @@ func TestLayout(t *testing.T) {
 			e := w.env(t)
 			must(e.Direct(t).CreateUser(t.Context(), ada()))(t)
 			key := "{" + e.Prefix + "}:layout"
-			if got := must(e.Admin.Get(t.Context(), key).Result())(t); got != "1" {
-				t.Errorf("a new store has layout %q, want 1", got)
-			}
-			if err := e.Admin.Set(t.Context(), key, "0.9", 0).Err(); err != nil {
-				t.Fatal(err)
-			}
+			assert.Equal(t, "1", must(e.Admin.Get(t.Context(), key).Result())(t), "a new store has layout")
+			require.NoError(t, e.Admin.Set(t.Context(), key, "0.9", 0).Err())
 			a := e.Direct(t).Adapter
 			_, read := a.GetUser(t.Context(), "ada")
 			_, written := a.CreateUser(t.Context(), adapter.User{ID: "bob"})
 			for _, err := range []error{read, written, a.EnsureScripts(t.Context())} {
-				if err == nil || !strings.Contains(err.Error(), `"0.9"`) || !strings.Contains(err.Error(), `"1"`) {
-					t.Errorf("got %v, want an error that names both layouts", err)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), `"0.9"`) && strings.Contains(err.Error(), `"1"`),
+					"got %v, want an error that names both layouts", err)
 			}
 		})
 	}
@@ -269,13 +258,10 @@ func TestNotUTF8(t *testing.T) {
 			AuthorizationDetails: json.RawMessage(`"` + bad + `"`)})),
 		"credential": second(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: "ada", CredentialID: bad})),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "UTF-8") {
-			t.Errorf("%s: got %v, want an error that says UTF-8", name, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "UTF-8"),
+			"%s: got %v, want an error that says UTF-8", name, err)
 	}
-	if got := must(a.GetUser(ctx, "ada"))(t); *got.Name != "Ada" {
-		t.Errorf("the name is %q", *got.Name)
-	}
+	assert.Equal(t, "Ada", *must(a.GetUser(ctx, "ada"))(t).Name, "the name")
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
@@ -114,9 +116,7 @@ func TestRefusedMidway(t *testing.T) {
 					s.everything("ada")
 					must(s.a.SetPassword(t.Context(), adapter.Password{UserID: "ada", Hash: "h"}))(t)
 					a := w.adapter(t, client, s.prefix)
-					if err := a.EnsureScripts(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, a.EnsureScripts(t.Context()))
 					before := s.everythingOf()
 					allow(t, e, settings.User, "-"+right)
 					err := c.call(t.Context(), a)
@@ -140,9 +140,7 @@ func TestRefusedMidway(t *testing.T) {
 					s.noLitter()
 				}
 			}
-			if refused < len(midway) {
-				t.Errorf("%d calls were refused, want at least one of each", refused)
-			}
+			assert.Truef(t, refused >= len(midway), "%d calls were refused, want at least one of each", refused)
 		})
 	}
 }
@@ -159,9 +157,7 @@ func allow(t *testing.T, e *redistest.Env, user, rule string) {
 	} else {
 		err = set(t.Context(), e.Admin.(*goredis.Client))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // everythingOf describes all that the adapter finds.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -45,9 +47,7 @@ func TestRights(t *testing.T) {
 	e := standalone.env(t)
 	ctx := t.Context()
 	a := standalone.adapter(t, as(t, e, rights), e.Prefix)
-	if err := a.EnsureScripts(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureScripts(ctx))
 	s := scene{T: t, a: a, client: e.Admin, prefix: e.Prefix}
 	s.create(ada())
 	s.everything("ada")
@@ -73,9 +73,7 @@ func TestRights(t *testing.T) {
 		for _, err := range []error{created, linked, read} {
 			named = named || err != nil && strings.Contains(err.Error(), "NOPERM") && strings.Contains(err.Error(), right)
 		}
-		if !named {
-			t.Errorf("without %s: got %v, %v and %v, want one that names it", right, created, linked, read)
-		}
+		assert.Truef(t, named, "without %s: got %v, %v and %v, want one that names it", right, created, linked, read)
 	}
 }
 
@@ -89,15 +87,11 @@ func TestDatabase(t *testing.T) {
 	s := scene{T: t, a: a}
 	s.create(ada())
 	must(a.CreateSession(ctx, adapter.Session{SessionToken: "old", UserID: "ada", Expires: time.Now().Add(-time.Second)}))(t)
-	if u := must(other.GetUser(ctx, "ada"))(t); u != nil {
-		t.Error("a user is in two databases")
-	}
-	if n := must(other.DeleteExpired(ctx, time.Now()))(t); n.Sessions != 0 {
-		t.Errorf("another database's sweep took %d sessions", n.Sessions)
-	}
-	if n := must(a.DeleteExpired(ctx, time.Now()))(t); n.Sessions != 1 {
-		t.Errorf("the sweep took %d sessions, want 1", n.Sessions)
-	}
+	assert.Nil(t, must(other.GetUser(ctx, "ada"))(t), "a user is in two databases")
+	n := must(other.DeleteExpired(ctx, time.Now()))(t)
+	assert.Truef(t, n.Sessions == 0, "another database's sweep took %d sessions", n.Sessions)
+	n = must(a.DeleteExpired(ctx, time.Now()))(t)
+	assert.Truef(t, n.Sessions == 1, "the sweep took %d sessions, want 1", n.Sessions)
 	must(a.DeleteUser(ctx, "ada"))(t)
 	must(client.Del(ctx, "{"+e.Prefix+"}:layout").Result())(t)
 }

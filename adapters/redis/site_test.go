@@ -12,6 +12,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
@@ -21,14 +22,10 @@ import (
 // quotesNothing searches an error, and those that it wraps, for a secret.
 func quotesNothing(t *testing.T, what string, err error, secret string) {
 	t.Helper()
-	if err == nil {
-		t.Errorf("%s: got no error", what)
-	}
+	assert.Errorf(t, err, "%s: got no error", what)
 	for ; err != nil; err = errors.Unwrap(err) {
 		for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
-			if strings.Contains(text, secret) {
-				t.Errorf("%s: the error quotes a value: %s", what, text)
-			}
+			assert.NotContainsf(t, text, secret, "%s: the error quotes a value", what)
 		}
 	}
 }
@@ -104,18 +101,16 @@ func firstCallNames(t *testing.T, w wiring, old bool) {
 			}
 		}
 	}
-	if left := keysOf(t, e.Admin, "*"+e.Prefix+"*"); len(left) > 0 {
-		t.Errorf("stored are %v", left)
-	}
+	left := keysOf(t, e.Admin, "*"+e.Prefix+"*")
+	assert.Truef(t, len(left) <= 0, "stored are %v", left)
 	a := w.adapter(t, open(keys), e.Prefix)
 	ada := must(a.CreateUserWithPassword(t.Context(), adapter.User{Email: "ada@example.com"}, adapter.Password{Hash: "h"}))(t)
 	must(a.SetPassword(t.Context(), adapter.Password{UserID: ada.ID, Hash: "h"}))(t)
 	must(a.SwapPassword(t.Context(), adapter.Password{UserID: ada.ID, Hash: "h"}, adapter.Password{Hash: "i"}))(t)
 	must(a.DeletePassword(t.Context(), ada.ID, false))(t)
 	must(a.DeleteUser(t.Context(), ada.ID))(t)
-	if left := keysOf(t, e.Admin, "*"+e.Prefix+"*"); len(left) != 1 {
-		t.Errorf("left are %v, want the layout alone", left)
-	}
+	left = keysOf(t, e.Admin, "*"+e.Prefix+"*")
+	assert.Lenf(t, left, 1, "left are %v, want the layout alone", left)
 }
 
 // TestProxyWithoutScriptLoad: before Redis 6 stands a proxy that does not know a command which
@@ -198,9 +193,7 @@ func TestErrorsOfRedis6(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		_, err := standalone.adapter(t, client, e.Prefix).CreateSession(ctx, session("ada"))
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", text, err, want)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "%s: got %v, want %s", text, err, want)
 	}
 }
 
@@ -222,9 +215,8 @@ func TestRightsAreLost(t *testing.T) {
 			continue
 		}
 		_, err := a.CreateSession(ctx, adapter.Session{SessionToken: secret, UserID: "ada", Expires: later})
-		if err == nil || !strings.Contains(err.Error(), c.says) || !goredis.HasErrorPrefix(err, "NOPERM") {
-			t.Errorf("%s: got %v", c.rule, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), c.says) && goredis.HasErrorPrefix(err, "NOPERM"),
+			"%s: got %v", c.rule, err)
 		quotesNothing(t, c.rule, err, secret)
 	}
 }
@@ -242,9 +234,7 @@ func TestKeysOfOthers(t *testing.T) {
 	_, token := a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: secret, Token: secret})
 	for what, err := range map[string]error{"GetSessionAndUser": session, "CreateSession": created, "UseVerificationToken": token} {
 		quotesNothing(t, what, err, secret)
-		if !goredis.HasErrorPrefix(err, "WRONGTYPE") {
-			t.Errorf("%s: the code is lost: %v", what, err)
-		}
+		assert.Truef(t, goredis.HasErrorPrefix(err, "WRONGTYPE"), "%s: the code is lost: %v", what, err)
 	}
 }
 
@@ -260,16 +250,14 @@ func TestPlainClientAtANode(t *testing.T) {
 			_, created := a.CreateUser(t.Context(), adapter.User{})
 			_, read := a.GetSessionAndUser(t.Context(), "secret-token")
 			for _, err := range []error{created, read, a.EnsureScripts(t.Context())} {
-				if err == nil || !strings.Contains(err.Error(), "goredis.NewClusterClient") {
-					t.Errorf("%s with %d options: got %v", addr, len(options), err)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), "goredis.NewClusterClient"),
+					"%s with %d options: got %v", addr, len(options), err)
 				quotesNothing(t, addr, err, "secret-token")
 			}
 		}
 	}
-	if left := keysOf(t, e.Admin, "*"+e.Prefix+"*"); len(left) > 0 {
-		t.Errorf("stored are %v", left)
-	}
+	left := keysOf(t, e.Admin, "*"+e.Prefix+"*")
+	assert.Truef(t, len(left) <= 0, "stored are %v", left)
 }
 
 // renames is a hook of a site that puts a prefix before the first key of each command.
@@ -301,9 +289,8 @@ func TestRenamedKeys(t *testing.T) {
 	client := standalone.client(t, 1)
 	client.AddHook(renames{})
 	a := standalone.adapter(t, client, e.Prefix)
-	if _, err := a.CreateUser(t.Context(), adapter.User{}); err == nil || !strings.Contains(err.Error(), "WithPrefix") {
-		t.Errorf("got %v", err)
-	}
+	_, err := a.CreateUser(t.Context(), adapter.User{})
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "WithPrefix"), "got %v", err)
 }
 
 // TestBesideUpstash: the adapter does not begin beside keys of @auth/upstash-redis-adapter
@@ -321,13 +308,11 @@ func TestBesideUpstash(t *testing.T) {
 		_, lookup := a.GetUserByEmail(ctx, "ada@example.com")
 		_, created := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
 		for _, err := range []error{lookup, created, a.EnsureScripts(ctx)} {
-			if err == nil || !strings.Contains(err.Error(), "copyupstash") || !strings.Contains(err.Error(), "WithNewKeys") || strings.Contains(err.Error(), "ada@") {
-				t.Errorf("%q: got %v", base, err)
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "copyupstash") && strings.Contains(err.Error(), "WithNewKeys") && !strings.Contains(err.Error(), "ada@"),
+				"%q: got %v", base, err)
 		}
-		if left := keysOf(t, client, "*"+e.Prefix+"*"); len(left) > 0 {
-			t.Errorf("%q: stored are %v", base, left)
-		}
+		left := keysOf(t, client, "*"+e.Prefix+"*")
+		assert.Truef(t, len(left) <= 0, "%q: stored are %v", base, left)
 		b := must(redis.New(client, redis.WithPrefix(e.Prefix), redis.WithNewKeys()))(t)
 		must(b.CreateUser(ctx, adapter.User{ID: "ada"}))(t)
 		must(a.GetUser(ctx, "ada"))(t) // the layout is there now
@@ -356,12 +341,9 @@ func TestSwitchover(t *testing.T) {
 	before := client.PoolStats().TotalConns
 	gate.close() // the connections that are open now refuse writes
 	must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: "ada", Expires: later}))(t)
-	if open := gate.open(); open > 0 {
-		t.Errorf("%d of %d connections to the former master are kept", open, before)
-	}
-	if both := must(a.GetSessionAndUser(ctx, "s"))(t); both == nil {
-		t.Error("the session is absent")
-	}
+	open := gate.open()
+	assert.Truef(t, open <= 0, "%d of %d connections to the former master are kept", open, before)
+	assert.NotNil(t, must(a.GetSessionAndUser(ctx, "s"))(t), "the session is absent")
 }
 
 // gate refuses writes on the connections that were open when it was closed, in the place of a

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // The limits on the size of the code for the 19 methods of package adapter: lines,
@@ -37,13 +39,11 @@ func TestSize(t *testing.T) {
 		text := must(os.ReadFile(name))(t)
 		lines += len(code.FindAll(text, -1))
 	}
-	if lines > mostLines || lines < mostLines/2 {
-		t.Errorf("the methods take %d lines, want at most %d", lines, mostLines)
-	}
+	assert.Truef(t, lines <= mostLines && lines >= mostLines/2,
+		"the methods take %d lines, want at most %d", lines, mostLines)
 	scripts := len(must(filepath.Glob("scripts/*.lua"))(t)) - len(extras)
-	if scripts > mostScripts || scripts < 1 {
-		t.Errorf("the methods take %d scripts, want at most %d", scripts, mostScripts)
-	}
+	assert.Truef(t, scripts <= mostScripts && scripts >= 1,
+		"the methods take %d scripts, want at most %d", scripts, mostScripts)
 	for _, name := range extras {
 		must(os.Stat(filepath.Join("scripts", name)))(t)
 	}

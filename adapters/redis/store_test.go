@@ -11,6 +11,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
@@ -81,15 +83,11 @@ func (w wiring) server(t testing.TB) redistest.Server {
 func (w wiring) env(t testing.TB) *redistest.Env {
 	t.Helper()
 	e, err := redistest.Open(w.server(t), w.options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
-		if err := e.Close(ctx); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, e.Close(ctx))
 	})
 	return e
 }
@@ -98,9 +96,7 @@ func (w wiring) env(t testing.TB) *redistest.Env {
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 }
@@ -109,9 +105,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 func (w wiring) client(t testing.TB, conns int) goredis.UniversalClient {
 	t.Helper()
 	c, err := w.server(t).Client(redistest.Settings{Conns: conns})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -120,9 +114,7 @@ func (w wiring) client(t testing.TB, conns int) goredis.UniversalClient {
 func (w wiring) adapter(t testing.TB, client goredis.UniversalClient, prefix string) *redis.Adapter {
 	t.Helper()
 	a, err := redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, w.options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -137,8 +129,6 @@ func keysOf(t testing.TB, client goredis.UniversalClient, pattern string) []stri
 		found = append(found, keys...)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return found
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestAdviceCanBeFollowed runs the statements that an error gives until EnsureSchema accepts
@@ -46,9 +48,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sites()[c.site]
-			if c.old != "" && !strings.Contains(s.tables, c.old) {
-				t.Fatalf("the script has no %s", c.old)
-			}
+			require.Truef(t, c.old == "" || strings.Contains(s.tables, c.old), "the script has no %s", c.old)
 			s.tables = strings.Replace(s.tables, c.old, c.now, 1)
 			if strings.Contains(c.now, "NOT NULL") && c.site == "Prisma" {
 				s.person = strings.Replace(s.person, `"updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com',`, `tenant, "updatedAt") VALUES ('ck1', 'Ada', 'ada@example.com', 'x',`, 1)
@@ -87,14 +87,10 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 						followed = true
 					}
 				}
-				if !followed {
-					t.Fatalf("no statement in %v", err)
-				}
+				require.Truef(t, followed, "no statement in %v", err)
 			}
 			a := open()
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			broken := number(t, db, `SELECT (SELECT count(*) FROM pragma_foreign_key_check) + (SELECT integrity_check <> 'ok' FROM pragma_integrity_check)`)
 			if all := strings.Join(objects(t, db), " "); broken > 0 || strings.Contains(all, "_new") || strings.Contains(c.edit, "of_site_trg") && strings.Count(all, "of_site") != 4 {
 				t.Errorf("after the advice, with %d faults: %s", broken, all)
@@ -102,22 +98,16 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			ada := must(a.GetUserByEmail(t.Context(), adaEmail))(t)
 			both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
 			by := must(a.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}))(t)
-			if by == nil || by.ID != id {
-				t.Errorf("the user of the account is %v", by)
-			}
-			if ada == nil || ada.ID != id || fmt.Sprint(*ada.Name) != "Ada" || both == nil || both.User.ID != id || !both.Session.Expires.Equal(adaExpires) {
-				t.Errorf("got %v, %v", ada, both)
-			}
-			if u := must(a.UpdateUser(t.Context(), adapter.UserUpdate{ID: id, Image: adapter.To(new("i"))}))(t); u == nil || u.Image == nil || *u.Image != "i" {
-				t.Errorf("the update: got %v", u)
-			}
+			assert.Truef(t, by != nil && by.ID == id, "the user of the account is %v", by)
+			assert.Truef(t, ada != nil && ada.ID == id && fmt.Sprint(*ada.Name) == "Ada" && both != nil &&
+				both.User.ID == id && both.Session.Expires.Equal(adaExpires),
+				"got %v, %v", ada, both)
+			u := must(a.UpdateUser(t.Context(), adapter.UserUpdate{ID: id, Image: adapter.To(new("i"))}))(t)
+			assert.Truef(t, u != nil && u.Image != nil && *u.Image == "i", "the update: got %v", u)
 			key := must(a.GetAuthenticator(t.Context(), "c"))(t)
-			if name == "booleans as texts" && (key == nil || !key.CredentialBackedUp) {
-				t.Errorf("the passkey is %v", key)
-			}
-			if name == "instant as text" && (ada.EmailVerified == nil || ada.EmailVerified.UnixMilli() != 1577934245678) {
-				t.Errorf("emailVerified is %v", ada.EmailVerified)
-			}
+			assert.Falsef(t, name == "booleans as texts" && (key == nil || !key.CredentialBackedUp), "the passkey is %v", key)
+			assert.Falsef(t, name == "instant as text" && (ada.EmailVerified == nil || ada.EmailVerified.UnixMilli() != 1577934245678),
+				"emailVerified is %v", ada.EmailVerified)
 		})
 	}
 }
@@ -133,14 +123,11 @@ func TestCopyInUTF8(t *testing.T) {
 	run(t, wirings[0].openDB(t, path), `PRAGMA encoding = "UTF-16";`+s.tables+s.person)
 	err := must(sqlite.New(wirings[0].openDB(t, path)))(t).EnsureSchema(t.Context())
 	command := regexp.MustCompile(`shell command (.*), and open the copy`).FindStringSubmatch(fmt.Sprint(err))
-	if command == nil {
-		t.Fatalf("no command in %v", err)
-	}
+	require.NotNilf(t, command, "no command in %v", err)
 	if out, err := exec.CommandContext(t.Context(), "sh", "-c", command[1]).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v, %s", command[1], err, out)
 	}
 	a := newAdapter(t, wirings[0].openDB(t, path+".utf8"))
-	if both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t); both == nil || both.User.ID != adaID {
-		t.Errorf("got %v", both)
-	}
+	both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
+	assert.Truef(t, both != nil && both.User.ID == adaID, "got %v", both)
 }

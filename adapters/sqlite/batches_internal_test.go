@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // A batch ends with the slice in which its time ends, however long each slice
@@ -29,9 +31,7 @@ func TestBatchLooksAtTheClock(t *testing.T) {
 				slices++
 				return slices <= c.more, c.err
 			})
-			if slices != c.want || !errors.Is(err, c.err) {
-				t.Errorf("%d slices, %v; want %d, %v", slices, err, c.want, c.err)
-			}
+			assert.Truef(t, slices == c.want && errors.Is(err, c.err), "%d slices, %v; want %d, %v", slices, err, c.want, c.err)
 		})
 	}
 }

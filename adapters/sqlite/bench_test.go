@@ -12,6 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
@@ -40,11 +41,7 @@ func (w wiring) benchHarness() adaptertest.Harness {
 
 func newBaseline(tb testing.TB, a adapter.Adapter) any {
 	f := sqlitetest.NewBaseline(a.(direct).db)
-	tb.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { assert.NoError(tb, f.Close()) })
 	return f
 }
 
@@ -71,12 +68,8 @@ func BenchmarkSessions(b *testing.B) {
 // TestStatements: each method is one statement.
 func TestStatements(t *testing.T) {
 	all := bench.RoundTrips(t, wirings[0].benchHarness())
-	if len(all) < 19 {
-		t.Errorf("only %d methods were counted", len(all))
-	}
+	assert.Truef(t, len(all) >= 19, "only %d methods were counted", len(all))
 	for method, sent := range all {
-		if sent.Later != 1 {
-			t.Errorf("%s sends %d statements, want one", method, sent.Later)
-		}
+		assert.Truef(t, sent.Later == 1, "%s sends %d statements, want one", method, sent.Later)
 	}
 }

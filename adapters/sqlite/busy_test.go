@@ -12,6 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // watched opens the file of a database again, with its driver wrapped by
@@ -20,16 +22,10 @@ func (w wiring) watched(t testing.TB, path string) (*sql.DB, *fault.Driver) {
 	t.Helper()
 	plain := w.openDB(t, path)
 	connector, err := fault.Connector(plain.Driver(), w.dsn(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	faults := fault.NewDriver(connector)
 	db := sql.OpenDB(faults)
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	return db, faults
 }
 
@@ -41,20 +37,15 @@ func (w wiring) locked(t *testing.T, busyTimeout time.Duration) (*sqlite.Adapter
 	holder := w.openDB(t, path)
 	newAdapter(t, holder)
 	tx, err := holder.BeginTx(t.Context(), nil) // takes the write lock: _txlock=immediate
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db, faults := w.watched(t, path)
 	db.SetMaxOpenConns(1)
 	a, err := sqlite.New(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	run(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()))
 	return a, faults, func() {
-		if err := tx.Commit(); err != nil && !errors.Is(err, sql.ErrTxDone) {
-			t.Error(err)
-		}
+		err := tx.Commit()
+		assert.Truef(t, err == nil || errors.Is(err, sql.ErrTxDone), "%v", err)
 	}
 }
 
@@ -80,9 +71,7 @@ func TestWaitsForALockedDatabase(t *testing.T) {
 			}
 		}
 		unlock()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 	})
 }
 
@@ -102,9 +91,8 @@ func TestContextEndsTheWaitForALock(t *testing.T) {
 					t.Errorf("got %v after %v, want DeadlineExceeded after 50ms", err, took)
 				}
 				unlock()
-				if u, err := a.GetUser(t.Context(), "late"); u != nil || err != nil {
-					t.Errorf("afterwards: got %v, %v; want nothing", u, err)
-				}
+				u, err := a.GetUser(t.Context(), "late")
+				assert.Truef(t, u == nil && err == nil, "afterwards: got %v, %v; want nothing", u, err)
 			})
 		}
 	})
@@ -120,30 +108,24 @@ func TestAnswerCutShortIsAnError(t *testing.T) {
 		ctx := t.Context()
 		u := newUser(t, a, "")
 		for _, id := range []string{"1", "2", "3"} {
-			if _, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: u.ID, CredentialID: id}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: u.ID, CredentialID: id})
+			require.NoError(t, err)
 		}
 		token := adapter.VerificationToken{Identifier: "i", Token: "t", Expires: time.Now()}
-		if _, err := a.CreateVerificationToken(ctx, token); err != nil {
-			t.Fatal(err)
-		}
+		_, err := a.CreateVerificationToken(ctx, token)
+		require.NoError(t, err)
 		// The first calls prepare their statements. Preparations are not
 		// counted as steps.
-		if _, err := faults.Inject(fault.CutReply, 1); err != nil {
-			t.Fatal(err)
-		}
+		_, err = faults.Inject(fault.CutReply, 1)
+		require.NoError(t, err)
 		if list, err := a.ListAuthenticatorsByUserID(ctx, u.ID); !errors.Is(err, fault.ErrInjected) || list != nil {
 			t.Errorf("list: got %v, %v; want the injected error", list, err)
 		}
-		if _, err := faults.Inject(fault.CutReply, 1); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := a.UseVerificationToken(ctx, token.Key()); !errors.Is(err, fault.ErrInjected) || got != nil {
-			t.Errorf("use: got %v, %v; want the injected error", got, err)
-		}
-		if open := faults.Stats(); open.Rows != 0 || open.Transactions != 0 {
-			t.Errorf("left open: %+v", open)
-		}
+		_, err = faults.Inject(fault.CutReply, 1)
+		require.NoError(t, err)
+		got, err := a.UseVerificationToken(ctx, token.Key())
+		assert.Truef(t, errors.Is(err, fault.ErrInjected) && got == nil, "use: got %v, %v; want the injected error", got, err)
+		open := faults.Stats()
+		assert.Truef(t, open.Rows == 0 && open.Transactions == 0, "left open: %+v", open)
 	})
 }

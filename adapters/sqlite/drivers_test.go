@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	_ "github.com/ncruces/go-sqlite3/driver"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
@@ -41,14 +43,8 @@ func eachWiring(t *testing.T, test func(t *testing.T, w wiring)) {
 func (w wiring) openDB(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := w.open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	return db
 }
 
@@ -62,11 +58,7 @@ func (w wiring) newAdapter(t testing.TB, options ...sqlite.Option) (*sqlite.Adap
 func newAdapter(t testing.TB, db sqlite.DB, options ...sqlite.Option) *sqlite.Adapter {
 	t.Helper()
 	a, err := sqlite.New(db, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, a.EnsureSchema(t.Context()))
 	return a
 }

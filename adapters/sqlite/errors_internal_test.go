@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 // The kinds of errors that drivers return. The tests of the package also
@@ -68,9 +69,8 @@ func TestFailedKeepsTheCause(t *testing.T) {
 	cause := mattnError{19, 2067}
 	err := failed(t.Context(), "create user", cause)
 	var got mattnError
-	if !errors.Is(err, adapter.ErrConflict) || !errors.As(err, &got) {
-		t.Errorf("got %v, want ErrConflict and the driver's error in the chain", err)
-	}
+	assert.Truef(t, errors.Is(err, adapter.ErrConflict) && errors.As(err, &got),
+		"got %v, want ErrConflict and the driver's error in the chain", err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := failed(ctx, "create user", mattnError{9, 9}); !errors.Is(err, context.Canceled) || !errors.As(err, &got) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestReplacedFile: when the file of the database is replaced or removed, the open connections
@@ -24,16 +26,10 @@ func TestReplacedFile(t *testing.T) {
 			"replaced": func() error { return os.Rename(path+".new", path) },
 			"removed":  func() error { return os.Remove(path) },
 		} {
-			if err := os.Rename(path, path+".former"); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Link(path+".former", path); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Rename(path, path+".former"))
+			require.NoError(t, os.Link(path+".former", path))
 			must(a.GetUser(ctx, ada.ID))(t)
-			if err := change(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, change())
 			var read error
 			for changed := time.Now(); read == nil && time.Since(changed) < 10*time.Second; { // a read looks ten times a second
 				_, read = a.GetSessionAndUser(ctx, "s")
@@ -41,15 +37,12 @@ func TestReplacedFile(t *testing.T) {
 			_, written := a.CreateSession(ctx, session)
 			_, swept := a.DeleteExpired(ctx, time.Now())
 			for _, err := range []error{written, read, swept, a.EnsureSchema(ctx), a.CheckSchema(ctx)} {
-				if err == nil {
-					t.Errorf("%s: got no error", what)
+				if !assert.Errorf(t, err, "%s: got no error", what) {
 					continue
 				}
 				says(t, err, "open it again")
 			}
-			if err := os.Rename(path+".former", path); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Rename(path+".former", path))
 		}
 		same(t, "the user", must(a.GetUser(ctx, ada.ID))(t), *ada)
 		must(a.CreateSession(ctx, session))(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
 	"github.com/gatehouse-go/gatehouse/internal/authjs"
+	"github.com/stretchr/testify/require"
 )
 
 // drizzleDatabase makes the tables of @auth/drizzle-adapter, with a token that tells their
@@ -75,9 +76,7 @@ func TestInteropPrisma(t *testing.T) {
 				file = authjs.WithLines(t, file, changes)
 			}
 			schema := filepath.Join(t.TempDir(), "schema.prisma")
-			if err := os.WriteFile(schema, []byte(file), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(schema, []byte(file), 0o600))
 			a := open()
 			js := authjs.Start(t, "../../interop/prisma", schema, path, c.format)
 			// Prisma's driver does not wait for a busy database.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"path/filepath"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // lateDriver is a driver whose executed statements call after when they have taken
@@ -55,16 +56,10 @@ func (w wiring) late(t *testing.T) (other *sqlite.Adapter, db *sql.DB, late *lat
 	path := filepath.Join(t.TempDir(), "test.db")
 	plain := w.openDB(t, path)
 	connector, err := fault.Connector(plain.Driver(), w.dsn(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	late = &lateDriver{Connector: connector, before: func(context.Context, string) error { return nil }, after: func(string) {}}
 	db = sql.OpenDB(late)
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	return newAdapter(t, plain), db, late
 }
 
@@ -78,16 +73,11 @@ func TestContextThatEndsWithAStatement(t *testing.T) {
 				other, db, late := w.late(t)
 				db.SetMaxOpenConns(1)
 				a, err := sqlite.New(db)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				user, err := a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := a.CreateAuthenticator(t.Context(), adapter.Authenticator{CredentialID: "key", UserID: user.ID, ProviderAccountID: "account"}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
+				_, err = a.CreateAuthenticator(t.Context(), adapter.Authenticator{CredentialID: "key", UserID: user.ID, ProviderAccountID: "account"})
+				require.NoError(t, err)
 				run(t, db, "CREATE TEMP TABLE kept (x)") // lives as long as the connection
 
 				ctx, cancel := context.WithCancel(t.Context())
@@ -97,17 +87,14 @@ func TestContextThatEndsWithAStatement(t *testing.T) {
 						cancel()
 					}
 				}
-				if _, err := a.DeleteAuthenticator(ctx, user.ID, "key", false); !errors.Is(err, context.Canceled) {
-					t.Errorf("got %v, want the context's error", err)
-				}
+				_, err = a.DeleteAuthenticator(ctx, user.ID, "key", false)
+				assert.ErrorIsf(t, err, context.Canceled, "got %v, want the context's error", err)
 				late.after = func(string) {}
 
-				if _, err := other.CreateUser(t.Context(), adapter.User{Email: "bob@example.com"}); err != nil {
-					t.Errorf("another handle: %v", err)
-				}
-				if _, err := a.DeleteAuthenticator(t.Context(), user.ID, "key", false); err != nil {
-					t.Errorf("the same handle: %v", err)
-				}
+				_, err = other.CreateUser(t.Context(), adapter.User{Email: "bob@example.com"})
+				assert.NoError(t, err, "another handle")
+				_, err = a.DeleteAuthenticator(t.Context(), user.ID, "key", false)
+				assert.NoError(t, err, "the same handle")
 				run(t, db, "INSERT INTO kept VALUES (1)")
 			})
 		}
@@ -120,14 +107,10 @@ func TestContextThatEndsWithASavepoint(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		other, db, late := w.late(t)
 		conn, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = conn.Close() }()
 		a, err := sqlite.New(conn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		late.after = func(query string) {
@@ -135,12 +118,10 @@ func TestContextThatEndsWithASavepoint(t *testing.T) {
 				cancel()
 			}
 		}
-		if _, err := a.DeleteAuthenticator(ctx, "nobody", "key", false); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want the context's error", err)
-		}
-		if _, err := a.CreateUser(t.Context(), adapter.User{ID: "ada", Email: "ada@example.com"}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = a.DeleteAuthenticator(ctx, "nobody", "key", false)
+		assert.ErrorIsf(t, err, context.Canceled, "got %v, want the context's error", err)
+		_, err = a.CreateUser(t.Context(), adapter.User{ID: "ada", Email: "ada@example.com"})
+		require.NoError(t, err)
 		if user, err := other.GetUser(t.Context(), "ada"); err != nil || user == nil {
 			t.Errorf("another handle finds %v, %v: the write is in a savepoint that stays open", user, err)
 		}
@@ -153,9 +134,7 @@ func TestRollbackHasADeadline(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		_, db, late := w.late(t)
 		a, err := sqlite.New(db)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		late.after = func(query string) {
@@ -171,15 +150,11 @@ func TestRollbackHasADeadline(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := a.DeleteAuthenticator(ctx, "nobody", "key", false); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want the context's error", err)
-		}
-		if !bounded["BEGIN"] || !bounded["ROLLBACK"] {
-			t.Errorf("statements with a deadline: %v, want both", bounded)
-		}
+		_, err = a.DeleteAuthenticator(ctx, "nobody", "key", false)
+		assert.ErrorIsf(t, err, context.Canceled, "got %v, want the context's error", err)
+		assert.Truef(t, bounded["BEGIN"] && bounded["ROLLBACK"], "statements with a deadline: %v, want both", bounded)
 		late.before, late.after = func(context.Context, string) error { return nil }, func(string) {}
-		if _, err := a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"}); err != nil {
-			t.Errorf("the next call: %v", err)
-		}
+		_, err = a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
+		assert.NoError(t, err, "the next call")
 	})
 }

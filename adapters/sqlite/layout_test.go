@@ -16,6 +16,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // site is a database that another product made, with one person in it.
@@ -101,9 +103,7 @@ func (s site) adapter(t *testing.T, db sqlite.DB) *sqlite.Adapter {
 func objects(t *testing.T, db *sql.DB) (all []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `SELECT type || ' ' || name || ': ' || COALESCE(sql, '') FROM sqlite_schema ORDER BY 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var one string
@@ -112,9 +112,7 @@ func objects(t *testing.T, db *sql.DB) (all []string) {
 		}
 		all = append(all, one)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return all
 }
 
@@ -128,9 +126,7 @@ func TestSitesAreServedAsTheyAre(t *testing.T) {
 				db := s.make(t, w)
 				before := objects(t, db)
 				a := s.adapter(t, db)
-				if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())))
 				s.use(t, a)
 				if after := objects(t, db); !slices.Equal(before, after) {
 					t.Errorf("the database had the objects\n%s\nand has\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
@@ -147,14 +143,13 @@ func (s site) use(t *testing.T, a *sqlite.Adapter) {
 	ada := must(a.GetUserByEmail(ctx, adaEmail))(t)
 	both := must(a.GetSessionAndUser(ctx, "theirs"))(t)
 	account := must(a.GetAccount(ctx, "1", "p"))(t)
-	if ada == nil || ada.ID != adaID || both == nil || both.User.ID != adaID || !both.Session.Expires.Equal(adaExpires) || account == nil || account.UserID != adaID {
-		t.Fatalf("the site's person: got %v, %v, %v", ada, both, account)
-	}
+	require.Truef(t, ada != nil && ada.ID == adaID && both != nil && both.User.ID == adaID &&
+		both.Session.Expires.Equal(adaExpires) && account != nil && account.UserID == adaID,
+		"the site's person: got %v, %v, %v", ada, both, account)
 	kept := func(what string, got, given time.Time) {
 		t.Helper()
-		if d := given.Sub(got); d < 0 || d >= s.step {
-			t.Errorf("%s is %v, want %v rounded down", what, got, given)
-		}
+		d := given.Sub(got)
+		assert.Truef(t, d >= 0 && d < s.step, "%s is %v, want %v rounded down", what, got, given)
 	}
 	at := time.Date(2041, 7, 1, 3, 4, 5, 678_999_999, time.FixedZone("", -5*3600))
 	past := time.Date(1931, 7, 1, 3, 4, 5, 678_999_999, time.UTC)
@@ -164,45 +159,36 @@ func (s site) use(t *testing.T, a *sqlite.Adapter) {
 	bob = must(a.UpdateUser(ctx, adapter.UserUpdate{ID: bob.ID, EmailVerified: adapter.To(&at), Image: adapter.To(new("i"))}))(t)
 	same(t, "GetUser after UpdateUser", must(a.GetUser(ctx, bob.ID))(t), *bob)
 	kept("emailVerified", *bob.EmailVerified, at)
-	if _, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}); !errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("a taken address: got %v", err)
-	}
+	_, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})
+	assert.ErrorIs(t, err, adapter.ErrConflict, "a taken address")
 	session := must(a.CreateSession(ctx, adapter.Session{SessionToken: "ours", UserID: bob.ID, Expires: at}))(t)
 	same(t, "GetSessionAndUser", must(a.GetSessionAndUser(ctx, "ours"))(t), adapter.SessionAndUser{Session: *session, User: *bob})
 	kept("expires", session.Expires, at)
 	session = must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "ours", Expires: adapter.To(at.Add(time.Hour)), UserID: adapter.To(adaID)}))(t)
-	if session.UserID != adaID || len(must(a.ListSessionsByUserID(ctx, adaID))(t)) != 2 {
-		t.Errorf("the session of Ada: got %v", session)
-	}
-	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "x", UserID: "nobody", Expires: at}); !errors.Is(err, adapter.ErrNotFound) {
-		t.Errorf("a session of nobody: got %v", err)
-	}
+	assert.Truef(t, session.UserID == adaID && len(must(a.ListSessionsByUserID(ctx, adaID))(t)) == 2,
+		"the session of Ada: got %v", session)
+	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "x", UserID: "nobody", Expires: at})
+	assert.ErrorIs(t, err, adapter.ErrNotFound, "a session of nobody")
 	made := must(a.LinkAccount(ctx, adapter.Account{UserID: bob.ID, Type: adapter.AccountOAuth, Provider: "q", ProviderAccountID: "2", ExpiresAt: new(int64(1 << 40))}))(t)
 	same(t, "GetAccount", must(a.GetAccount(ctx, "2", "q"))(t), *made)
 	same(t, "GetUserByAccount", must(a.GetUserByAccount(ctx, made.Key()))(t), *bob)
 	must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "q", ProviderAccountID: "2", Scope: adapter.To(new("s"))}))(t)
-	if len(must(a.ListAccountsByUserID(ctx, bob.ID))(t)) != 1 {
-		t.Error("the accounts of Bob are not listed")
-	}
+	assert.Len(t, must(a.ListAccountsByUserID(ctx, bob.ID))(t), 1, "the accounts of Bob are not listed")
 	token := adapter.VerificationToken{Identifier: "x", Token: "t", Expires: adaExpires}
 	same(t, "CreateVerificationToken", must(a.CreateVerificationToken(ctx, token))(t), token)
 	same(t, "UseVerificationToken", must(a.UseVerificationToken(ctx, token.Key()))(t), token)
 	must(a.CreateVerificationToken(ctx, token))(t)
-	if n := must(a.DeleteVerificationTokens(ctx, "x"))(t); n != 1 {
-		t.Errorf("DeleteVerificationTokens: got %d", n)
-	}
+	n := must(a.DeleteVerificationTokens(ctx, "x"))(t)
+	assert.Truef(t, n == 1, "DeleteVerificationTokens: got %d", n)
 	var key *adapter.Authenticator
 	if !s.noKeys {
 		c := adapter.Authenticator{CredentialID: "c", UserID: bob.ID, ProviderAccountID: "c", CredentialPublicKey: "k", Counter: 1 << 40, CredentialDeviceType: "singleDevice", CredentialBackedUp: true}
 		same(t, "CreateAuthenticator", must(a.CreateAuthenticator(ctx, c))(t), c)
 		c.Counter = 7
 		same(t, "UpdateAuthenticatorCounter", must(a.UpdateAuthenticatorCounter(ctx, "c", 7))(t), c)
-		if touched := must(a.TouchAuthenticator(ctx, "c", 7, 8, at))(t); touched == nil || touched.Counter != 8 {
-			t.Errorf("TouchAuthenticator: got %v", touched)
-		}
-		if len(must(a.ListAuthenticatorsByUserID(ctx, bob.ID))(t)) != 1 {
-			t.Error("the passkeys of Bob are not listed")
-		}
+		touched := must(a.TouchAuthenticator(ctx, "c", 7, 8, at))(t)
+		assert.Truef(t, touched != nil && touched.Counter == 8, "TouchAuthenticator: got %v", touched)
+		assert.Len(t, must(a.ListAuthenticatorsByUserID(ctx, bob.ID))(t), 1, "the passkeys of Bob are not listed")
 		must(a.DeleteAuthenticator(ctx, bob.ID, "c", true))(t)
 		key = &adapter.Authenticator{CredentialID: "d"}
 	}
@@ -211,20 +197,14 @@ func (s site) use(t *testing.T, a *sqlite.Adapter) {
 	must(a.CreateSession(ctx, adapter.Session{SessionToken: "past", UserID: bob.ID, Expires: time.Now().Add(-2 * time.Second)}))(t)
 	must(a.CreateSession(ctx, adapter.Session{SessionToken: "soon", UserID: bob.ID, Expires: time.Now().Add(time.Minute)}))(t)
 	must(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "past", Token: "t", Expires: time.Now().Add(-2 * time.Second)}))(t)
-	if swept := must(a.DeleteExpired(ctx, time.Now()))(t); swept.Sessions != 1 || swept.VerificationTokens != 1 {
-		t.Errorf("DeleteExpired: got %+v", swept)
-	}
-	if n := must(a.DeleteSessionsByUserID(ctx, bob.ID, ""))(t); n != 1 {
-		t.Errorf("DeleteSessionsByUserID: got %d", n)
-	}
+	swept := must(a.DeleteExpired(ctx, time.Now()))(t)
+	assert.Truef(t, swept.Sessions == 1 && swept.VerificationTokens == 1, "DeleteExpired: got %+v", swept)
+	n = must(a.DeleteSessionsByUserID(ctx, bob.ID, ""))(t)
+	assert.Truef(t, n == 1, "DeleteSessionsByUserID: got %d", n)
 	must(a.DeleteUser(ctx, cy.ID))(t)
-	if gone := must(a.GetAccount(ctx, "3", "r"))(t); gone != nil {
-		t.Errorf("an account of a deleted user is left: %v", gone)
-	}
+	assert.Nil(t, must(a.GetAccount(ctx, "3", "r"))(t), "an account of a deleted user is left")
 	if !s.noKeys {
-		if gone := must(a.GetAuthenticator(ctx, "d"))(t); gone != nil {
-			t.Errorf("a passkey of a deleted user is left: %v", gone)
-		}
+		assert.Nil(t, must(a.GetAuthenticator(ctx, "d"))(t), "a passkey of a deleted user is left")
 	} else if _, err := a.GetAuthenticator(ctx, "d"); !errors.Is(err, adapter.ErrUnsupported) || len(a.Missing()) != 9 {
 		t.Errorf("without a table of passkeys: got %v and %v", err, a.Missing())
 	}
@@ -232,9 +212,8 @@ func (s site) use(t *testing.T, a *sqlite.Adapter) {
 		_, err1 := a.CreateUser(ctx, adapter.User{})
 		_, err2 := a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Email: adapter.To("")})
 		for _, err := range []error{err1, err2} {
-			if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {
-				t.Errorf("a user without an address: got %v", err)
-			}
+			assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !errors.Is(err, adapter.ErrNotFound),
+				"a user without an address: got %v", err)
 		}
 	}
 }
@@ -269,9 +248,7 @@ func TestDatesOfSites(t *testing.T) {
 				for _, table := range c.tables {
 					var one sql.NullString
 					err := db.QueryRowContext(ctx, `SELECT CAST(createdAt AS TEXT) FROM "`+table+`" WHERE rowid = 1`).Scan(&one)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					all += one.String + "; "
 				}
 				return all
@@ -279,9 +256,8 @@ func TestDatesOfSites(t *testing.T) {
 			stamps := func() (all [3]time.Duration) {
 				for i, table := range c.tables {
 					var oldest int64
-					if err := db.QueryRowContext(ctx, fmt.Sprintf(`SELECT min(`+c.millis+`) FROM "%s"`, "updatedAt", table)).Scan(&oldest); err != nil {
-						t.Fatal(err)
-					}
+					err := db.QueryRowContext(ctx, fmt.Sprintf(`SELECT min(`+c.millis+`) FROM "%s"`, "updatedAt", table)).Scan(&oldest)
+					require.NoError(t, err)
 					all[i] = time.Since(time.UnixMilli(oldest)).Abs()
 				}
 				return all
@@ -296,17 +272,12 @@ func TestDatesOfSites(t *testing.T) {
 			bob := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"},
 				adapter.Account{Type: "oauth", Provider: "q", ProviderAccountID: "2"}, nil))(t)
 			must(a.CreateSession(ctx, adapter.Session{SessionToken: "ours", UserID: bob.ID, Expires: time.Now()}))(t)
-			if s := stamps(); max(s[0], s[1], s[2]) > time.Minute {
-				t.Errorf("updatedAt is %v ago", s)
-			}
-			if after := created(); after != before {
-				t.Errorf("createdAt was %s and is %s", before, after)
-			}
+			s := stamps()
+			assert.Truef(t, max(s[0], s[1], s[2]) <= time.Minute, "updatedAt is %v ago", s)
+			assert.Equalf(t, before, created(), "createdAt was %s and", before)
 			for _, table := range c.tables {
 				n := number(t, db, `SELECT count(*) FROM "`+table+`" WHERE rowid > 1 AND (createdAt IS NULL OR abs(julianday(createdAt) - julianday('now')) > 0.001)`)
-				if n != c.noDefault {
-					t.Errorf("%s: %d new rows without the default of createdAt, want %d", table, n, c.noDefault)
-				}
+				assert.Equalf(t, c.noDefault, n, "%s: %d new rows without the default of createdAt, want %d", table, n, c.noDefault)
 			}
 		})
 	}
@@ -355,25 +326,21 @@ func TestInstantsOfOthers(t *testing.T) {
 				t.Fatal("a sweep reads what EnsureSchema refuses")
 			}
 			statements := regexp.MustCompile(`UPDATE [^;]*`).FindAllString(fmt.Sprint(err), -1)
-			if len(statements) == 0 || !slices.Equal(before, objects(t, db)) {
-				t.Fatalf("got %v, want a statement and unchanged tables", err)
-			}
+			require.Truef(t, len(statements) != 0 && slices.Equal(before, objects(t, db)),
+				"got %v, want a statement and unchanged tables", err)
 			for _, s := range statements {
 				run(t, db, s)
 			}
 			a := open()
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			must(a.DeleteExpired(t.Context(), time.Now()))(t)
 			both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
 			account := must(a.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}))(t)
-			if both == nil || both.User.ID != adaID || !both.Session.Expires.Equal(adaExpires) || account == nil || account.ID != adaID {
-				t.Errorf("got %v, %v", both, account)
-			}
-			if at := both.User.EmailVerified; name == "seconds, adopted" && (at == nil || !at.Equal(adaExpires)) {
-				t.Errorf("emailVerified is %v", at)
-			}
+			assert.Truef(t, both != nil && both.User.ID == adaID && both.Session.Expires.Equal(adaExpires) && account != nil &&
+				account.ID == adaID,
+				"got %v, %v", both, account)
+			at := both.User.EmailVerified
+			assert.Falsef(t, name == "seconds, adopted" && (at == nil || !at.Equal(adaExpires)), "emailVerified is %v", at)
 		})
 	}
 	db := text.make(t, wirings[0])
@@ -424,22 +391,18 @@ func TestEncodingIsAskedFor(t *testing.T) {
 				return s.adapter(t, db)
 			}
 			if c.told {
-				if err := open(0).EnsureSchema(t.Context()); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, open(0).EnsureSchema(t.Context()))
 				return
 			}
 			_, err := open(0).GetUserByEmail(t.Context(), adaEmail)
 			for _, err := range []error{err, open(0).EnsureSchema(t.Context()), open(0).CheckSchema(t.Context())} {
 				for _, value := range []string{"sqlite.Milliseconds", "sqlite.Seconds", "sqlite.Text", `"session".expires`} {
-					if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(value)) {
-						t.Fatalf("got %v, want an error that says %s", err, value)
-					}
+					require.Truef(t, err != nil && strings.Contains(strings.ToLower(err.Error()), strings.ToLower(value)),
+						"got %v, want an error that says %s", err, value)
 				}
 			}
-			if after := objects(t, db); !slices.Equal(before, after) {
-				t.Errorf("the database has changed: %v", after)
-			}
+			after := objects(t, db)
+			assert.Truef(t, slices.Equal(before, after), "the database has changed: %v", after)
 			encodings := map[sqlite.Encoding]string{sqlite.Milliseconds: "2209118400000", sqlite.Seconds: "2209118400",
 				sqlite.Text: "2040-01-02T12:00:00.000+00:00"}
 			if strings.Contains(c.script, "STRICT") || c.layout == nil || c.layout.Users == "" {
@@ -448,16 +411,12 @@ func TestEncodingIsAskedFor(t *testing.T) {
 			for instants, want := range encodings {
 				run(t, db, `DELETE FROM "session"; DELETE FROM "user"`)
 				a := open(instants)
-				if err := a.EnsureSchema(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.EnsureSchema(t.Context()))
 				u := newUser(t, a, adaEmail)
 				must(a.CreateSession(t.Context(), adapter.Session{SessionToken: "ours", UserID: u.ID, Expires: adaExpires}))(t)
 				var got string
 				err := db.QueryRowContext(t.Context(), `SELECT CAST(expires AS TEXT) FROM "session"`).Scan(&got)
-				if err != nil || got != want {
-					t.Errorf("%v: stored %s, %v, want %s", instants, got, err, want)
-				}
+				assert.Truef(t, err == nil && got == want, "%v: stored %s, %v, want %s", instants, got, err, want)
 			}
 		})
 	}
@@ -492,20 +451,14 @@ func TestValuesOfOtherTypes(t *testing.T) {
 		s := sites()["Prisma"]
 		db := s.make(t, w)
 		a := s.adapter(t, db)
-		if err := a.EnsureSchema(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.EnsureSchema(t.Context()))
 		run(t, db, fmt.Sprintf(passkey, "'maybe'")+`; UPDATE Session SET expires = '2040-01-02T12:00:00Z'`)
-		if key, err := a.GetAuthenticator(t.Context(), "c"); err == nil {
-			t.Errorf("got %v, want an error", key)
-		}
-		if both, err := a.GetSessionAndUser(t.Context(), "theirs"); err == nil {
-			t.Errorf("got %v, want an error", both)
-		}
+		key, err := a.GetAuthenticator(t.Context(), "c")
+		assert.Errorf(t, err, "got %v, want an error", key)
+		both, err := a.GetSessionAndUser(t.Context(), "theirs")
+		assert.Errorf(t, err, "got %v, want an error", both)
 		run(t, db, `UPDATE Authenticator SET credentialBackedUp = 'true'`)
-		if key := must(a.GetAuthenticator(t.Context(), "c"))(t); !key.CredentialBackedUp {
-			t.Error("'true' is read as false")
-		}
+		assert.True(t, must(a.GetAuthenticator(t.Context(), "c"))(t).CredentialBackedUp, "'true' is read as false")
 	})
 }
 
@@ -549,31 +502,24 @@ func TestNeverBeside(t *testing.T) {
 			a := must(sqlite.New(db, c.options...))(t)
 			err := a.EnsureSchema(t.Context())
 			if c.want == "" {
-				if err := errors.Join(err, a.CheckSchema(t.Context())); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, errors.Join(err, a.CheckSchema(t.Context())))
 				return
 			}
 			says(t, err, c.want)
 			says(t, a.CheckSchema(t.Context()), "WithNewTables")
-			if after := objects(t, db); !slices.Equal(before, after) {
-				t.Errorf("the database has changed: %v", after)
-			}
+			after := objects(t, db)
+			assert.Truef(t, slices.Equal(before, after), "the database has changed: %v", after)
 		})
 	}
 	// Tables that an earlier EnsureSchema made beside those of others.
 	s := sites()["create-t3-app"]
 	db := s.make(t, wirings[0])
 	ours := must(sqlite.New(db, sqlite.WithPrefix("auth_"), sqlite.WithNewTables()))(t)
-	if err := ours.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ours.EnsureSchema(t.Context()))
 	run(t, db, sqlitetest.PrismaTables+prisma.person)
 	says(t, must(sqlite.New(db, sqlite.WithPrefix("auth_")))(t).EnsureSchema(t.Context()), "Prisma()")
 	newUser(t, ours, "bob@example.com")
-	if err := must(sqlite.New(db, sqlite.WithPrefix("auth_")))(t).CheckSchema(t.Context()); err != nil {
-		t.Errorf("full beside full: %v", err)
-	}
+	assert.NoError(t, must(sqlite.New(db, sqlite.WithPrefix("auth_")))(t).CheckSchema(t.Context()), "full beside full")
 }
 
 // TestNeighbors: a set of ours without a prefix hides itself, and no table of others.
@@ -593,15 +539,12 @@ func TestNeighbors(t *testing.T) {
 			run(t, db, c.script)
 			err := must(sqlite.New(db, sqlite.WithPrefix("auth_")))(t).EnsureSchema(t.Context())
 			if c.want == "" {
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				return
 			}
 			says(t, err, c.want)
-			if len(objects(t, db)) == 0 || strings.Contains(strings.Join(objects(t, db), ""), "auth_") {
-				t.Error("the refused call has made tables")
-			}
+			assert.True(t, len(objects(t, db)) != 0 && !strings.Contains(strings.Join(objects(t, db), ""), "auth_"),
+				"the refused call has made tables")
 		})
 	}
 }
@@ -616,9 +559,8 @@ func TestSchemaChangesOfSites(t *testing.T) {
 				run(t, db, change)
 			}
 			a := s.adapter(t, db)
-			if again := must(a.SchemaChanges(t.Context()))(t); len(again) > 0 {
-				t.Errorf("left to change: %v", again)
-			}
+			again := must(a.SchemaChanges(t.Context()))(t)
+			assert.Truef(t, len(again) <= 0, "left to change: %v", again)
 			s.noKeys = false
 			s.use(t, a)
 		})
@@ -646,27 +588,22 @@ func TestNewTablesOfSites(t *testing.T) {
 			changes := must(s.adapter(t, db).SchemaChanges(t.Context()))(t)
 			all := strings.Join(changes, "\n")
 			for _, line := range c.lines {
-				if !strings.Contains(all, line) {
-					t.Errorf("got\n%s\nwithout\n%s", all, line)
-				}
+				assert.Containsf(t, all, line, "got\n%s\nwithout\n%s", all, line)
 			}
 			for _, change := range changes {
 				run(t, db, change)
 			}
 			s.noKeys = false
 			a := s.adapter(t, db)
-			if left := must(a.SchemaChanges(t.Context()))(t); len(left) > 0 {
-				t.Errorf("left to change: %v", left)
-			}
+			left := must(a.SchemaChanges(t.Context()))(t)
+			assert.Truef(t, len(left) <= 0, "left to change: %v", left)
 			s.use(t, a)
 			key := adapter.Authenticator{CredentialID: "k", UserID: adaID, Created: &adaExpires, CredentialBackedUp: true}
 			same(t, "CreateAuthenticator", must(a.CreateAuthenticator(t.Context(), key))(t), key)
 			must(a.SetPassword(t.Context(), adapter.Password{UserID: adaID, Hash: "h"}))(t)
 			if !strings.HasPrefix(name, "create") { // whose foreign keys keep the user
 				run(t, db, "PRAGMA foreign_keys = ON; DELETE FROM "+cmp.Or(s.layout.Users, "user"))
-				if left := must(a.GetAuthenticator(t.Context(), "k"))(t); left != nil {
-					t.Errorf("the passkey of a deleted user is left: %v", left)
-				}
+				assert.Nil(t, must(a.GetAuthenticator(t.Context(), "k"))(t), "the passkey of a deleted user is left")
 			}
 		})
 	}
@@ -688,18 +625,16 @@ func TestLayoutsThatAreRefused(t *testing.T) {
 		"encoding":       {[]sqlite.Option{sqlite.WithLayout(sqlite.Layout{Instants: 7})}, "Instants"},
 	} {
 		_, err := sqlite.New(db, c.options...)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want an error that says %q", what, err, c.want)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want),
+			"%s: got %v, want an error that says %q", what, err, c.want)
 	}
 	half := sites()["Prisma"]
 	half.layout.Sessions = "sessions"
 	site := half.make(t, wirings[0])
 	before := objects(t, site)
 	says(t, half.adapter(t, site).EnsureSchema(t.Context()), `"sessions" of the layout is missing`)
-	if after := objects(t, site); !slices.Equal(before, after) {
-		t.Errorf("the database has changed: %v", after)
-	}
+	after := objects(t, site)
+	assert.Truef(t, slices.Equal(before, after), "the database has changed: %v", after)
 	run(t, site, `ALTER TABLE "User" ADD COLUMN tenant text NOT NULL DEFAULT ''; CREATE TABLE u2 AS SELECT * FROM "User"; DROP TABLE "User";
 		CREATE TABLE "User" ("id" TEXT NOT NULL PRIMARY KEY, "name" TEXT, "email" TEXT NOT NULL UNIQUE, "emailVerified" DATETIME, "image" TEXT, tenant TEXT NOT NULL)`)
 	says(t, sites()["Prisma"].adapter(t, site).EnsureSchema(t.Context()), "tenant")
@@ -708,7 +643,5 @@ func TestLayoutsThatAreRefused(t *testing.T) {
 // says fails the test unless the error has the text.
 func says(t *testing.T, err error, text string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), text) {
-		t.Errorf("got %v, want an error that says %q", err, text)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), text), "got %v, want an error that says %q", err, text)
 }

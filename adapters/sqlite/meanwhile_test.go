@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/require"
 )
 
 // TestChangesMeanwhile: while the adapter runs, somebody changes the tables in ways that leave
@@ -26,9 +27,7 @@ func TestChangesMeanwhile(t *testing.T) {
 				adaptertest.Options{Rounds: adaptertest.QuickRounds, Only: []string{
 					"ACCT-06", "ACCT-16", "SESS-02", "SESS-05", "SESS-08", "USER-11", "USER-22", "ERR-05", "ERR-06", "ERR-11",
 				}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, r := range report.Failed() {
 				t.Errorf("%s: %s: %s %s", change, r.Clause.ID, r.Reason, strings.Join(r.Evidence, "\n"))
 			}

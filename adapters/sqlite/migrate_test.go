@@ -12,6 +12,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The code of docs/migrate.md, which shows the lines above each return.
@@ -83,33 +85,22 @@ func TestMigrateFromBetterAuth(t *testing.T) {
 			('a', '1', 'p', 'ck1', 'at', '2033-05-18T03:33:20.000Z', 'a,b', NULL, '2024-01-01', '2024-01-01'),
 			('b', 'ck1', 'credential', 'ck1', NULL, NULL, NULL, 'hash', '2024-01-01', '2024-01-01');`)
 	named := regexp.MustCompile(`docs/migrate.md, section "(.*?)"`).FindStringSubmatch(fmt.Sprint(must(sqlite.New(db))(t).EnsureSchema(t.Context())))
-	if named == nil {
-		t.Fatal("the error names no section")
-	}
+	require.NotNil(t, named, "the error names no section")
 	_, section, _ := strings.Cut(string(must(os.ReadFile("../../docs/migrate.md"))(t)), "\n### "+named[1]+"\n")
 	section, _, _ = strings.Cut(section, "\n### ")
 	a := must(atBetterAuth(db))(t)
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureSchema(t.Context()))
 	block := regexp.MustCompile("(?s)```sql\n(.*?)```").FindStringSubmatch(section)
-	if block == nil {
-		t.Fatalf("no statements in %q", section)
-	}
+	require.NotNilf(t, block, "no statements in %q", section)
 	run(t, db, block[1])
 	a = must(atBetterAuth(db))(t)
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureSchema(t.Context()))
 	ada := must(a.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}))(t)
 	account := must(a.GetAccount(t.Context(), "1", "p"))(t)
-	if ada == nil || ada.ID != adaID || ada.Email != adaEmail || ada.EmailVerified == nil || time.Since(*ada.EmailVerified) > time.Minute {
-		t.Errorf("got %v", ada)
-	}
-	if account == nil || *account.ExpiresAt != 2000000000 || *account.Scope != "a b" || *account.AccessToken != "at" {
-		t.Errorf("got %v", account)
-	}
-	if all := must(a.ListAccountsByUserID(t.Context(), adaID))(t); len(all) != 1 {
-		t.Errorf("got the accounts %v", all)
-	}
+	assert.Truef(t, ada != nil && ada.ID == adaID && ada.Email == adaEmail && ada.EmailVerified != nil &&
+		time.Since(*ada.EmailVerified) <= time.Minute,
+		"got %v", ada)
+	assert.Truef(t, account != nil && *account.ExpiresAt == 2000000000 && *account.Scope == "a b" && *account.AccessToken == "at",
+		"got %v", account)
+	assert.Len(t, must(a.ListAccountsByUserID(t.Context(), adaID))(t), 1, "got the accounts")
 }

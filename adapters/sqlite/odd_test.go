@@ -10,6 +10,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/sqlitetest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // with returns the wiring with other parameters of the data source name.
@@ -36,23 +38,19 @@ func TestOtherSettings(t *testing.T) {
 					db := w.openDB(t, path)
 					a := must(sqlite.New(db))(t)
 					wg.Go(func() {
-						if err := a.EnsureSchema(t.Context()); err != nil {
-							t.Error(err)
+						if !assert.NoError(t, a.EnsureSchema(t.Context())) {
 							return
 						}
 						for range 10 {
 							user, err := a.CreateUser(t.Context(), adapter.User{})
-							if err != nil {
-								t.Error(err)
+							if !assert.NoError(t, err) {
 								return
 							}
 							giveOneOfEach(t, a, user.ID, user.ID)
-							if _, err := a.DeleteUser(t.Context(), user.ID); err != nil {
-								t.Error(err)
-							}
-							if n := countOfEach(t, a, user.ID); n != 0 {
-								t.Errorf("%d records of the deleted user are left", n)
-							}
+							_, err = a.DeleteUser(t.Context(), user.ID)
+							assert.NoError(t, err)
+							n := countOfEach(t, a, user.ID)
+							assert.Equalf(t, 0, n, "%d records of the deleted user are left", n)
 						}
 					})
 				}
@@ -75,20 +73,15 @@ func TestReadOnlyFile(t *testing.T) {
 		run(t, db, `CREATE TABLE other (id TEXT)`)
 		readOnly := w.with("mode=ro").openDB(t, path)
 		err := must(sqlite.New(readOnly))(t).EnsureSchema(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "is read-only") {
-			t.Errorf("not complete: got %v, want an error that says that the file is read-only", err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "is read-only"),
+			"not complete: got %v, want an error that says that the file is read-only", err)
 		user := newUser(t, newAdapter(t, db), "")
 		a := must(sqlite.New(readOnly))(t)
-		if err := errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())); err != nil {
-			t.Error(err)
-		}
-		if found, err := a.GetUser(t.Context(), user.ID); err != nil || found == nil {
-			t.Errorf("got %v, %v", found, err)
-		}
-		if made, err := a.CreateUser(t.Context(), adapter.User{}); err == nil {
-			t.Errorf("made %v in a read-only file", made)
-		}
+		assert.NoError(t, errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())))
+		found, err := a.GetUser(t.Context(), user.ID)
+		assert.Truef(t, err == nil && found != nil, "got %v, %v", found, err)
+		made, err := a.CreateUser(t.Context(), adapter.User{})
+		assert.Errorf(t, err, "made %v in a read-only file", made)
 	})
 }
 
@@ -127,16 +120,13 @@ func TestFullDisk(t *testing.T) {
 		giveOneOfEach(t, a, first.ID, "k")
 		run(t, db, `PRAGMA max_page_count = 1`) // no page more than the file has
 		big := strings.Repeat("x", 1<<20)
-		if made, err := a.CreateUser(t.Context(), adapter.User{ID: "big", Name: &big}); err == nil {
-			t.Fatalf("made %v on a full disk", made.ID)
-		}
-		if n := countOfEach(t, a, "k"); n != 3 {
-			t.Errorf("found %d records of 3", n)
-		}
+		made, err := a.CreateUser(t.Context(), adapter.User{ID: "big", Name: &big})
+		require.Errorf(t, err, "made %v on a full disk", made.ID)
+		n := countOfEach(t, a, "k")
+		assert.Equalf(t, 3, n, "found %d records of 3", n)
 		run(t, db, `PRAGMA max_page_count = 100000`)
-		if found, err := a.GetUser(t.Context(), "big"); found != nil || err != nil {
-			t.Errorf("the user that failed: got %v, %v", found, err)
-		}
+		found, err := a.GetUser(t.Context(), "big")
+		assert.Truef(t, found == nil && err == nil, "the user that failed: got %v, %v", found, err)
 		newUser(t, a, "")
 	})
 }
@@ -147,9 +137,8 @@ func TestAttachedDatabase(t *testing.T) {
 		dir := t.TempDir()
 		_, other := w.newAdapter(t)
 		var file string
-		if err := other.QueryRowContext(t.Context(), `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&file); err != nil {
-			t.Fatal(err)
-		}
+		err := other.QueryRowContext(t.Context(), `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&file)
+		require.NoError(t, err)
 		db := w.openDB(t, filepath.Join(dir, "test.db"))
 		db.SetMaxOpenConns(1)
 		run(t, db, `ATTACH ? AS other`, file)
@@ -157,12 +146,9 @@ func TestAttachedDatabase(t *testing.T) {
 		newUser(t, a, "ada@example.com")
 		var mine, theirs int
 		for name, n := range map[string]*int{"main": &mine, "other": &theirs} {
-			if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM `+name+`.user`).Scan(n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM `+name+`.user`).Scan(n))
 		}
-		if mine != 1 || theirs != 0 {
-			t.Errorf("%d users in the main database and %d in the other, want 1 and 0", mine, theirs)
-		}
+		assert.Truef(t, mine == 1 && theirs == 0,
+			"%d users in the main database and %d in the other, want 1 and 0", mine, theirs)
 	})
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // callPasswords calls the methods of adapter.Passwords for a user who has no password.
@@ -20,18 +21,14 @@ func callPasswords(t *testing.T, a adapter.Passwords, id string) {
 	first := adapter.Password{UserID: id, Hash: "$argon2id$é ", State: `{"wrong":1}`}
 	next := adapter.Password{UserID: id, Hash: first.Hash}
 	same(t, "SetPassword", must(a.SetPassword(ctx, first))(t), first)
-	if got := must(a.SwapPassword(ctx, adapter.Password{UserID: id, Hash: "$argon2id$é", State: first.State}, next))(t); got != nil {
-		t.Errorf("SwapPassword from another hash: got %v", got)
-	}
+	got := must(a.SwapPassword(ctx, adapter.Password{UserID: id, Hash: "$argon2id$é", State: first.State}, next))(t)
+	assert.Nil(t, got, "SwapPassword from another hash")
 	same(t, "SwapPassword", must(a.SwapPassword(ctx, first, next))(t), next)
 	same(t, "GetPassword", must(a.GetPassword(ctx, id))(t), next)
 	same(t, "DeletePassword", must(a.DeletePassword(ctx, id, false))(t), next)
-	if got := must(a.GetPassword(ctx, id))(t); got != nil {
-		t.Errorf("GetPassword after DeletePassword: got %v", got)
-	}
-	if _, err := a.SetPassword(ctx, adapter.Password{UserID: "nobody", Hash: "h"}); !errors.Is(err, adapter.ErrNotFound) {
-		t.Errorf("SetPassword of nobody: got %v, want ErrNotFound", err)
-	}
+	assert.Nil(t, must(a.GetPassword(ctx, id))(t), "GetPassword after DeletePassword")
+	_, err := a.SetPassword(ctx, adapter.Password{UserID: "nobody", Hash: "h"})
+	assert.ErrorIsf(t, err, adapter.ErrNotFound, "SetPassword of nobody: got %v, want ErrNotFound", err)
 	bob := must(a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, first))(t)
 	first.UserID = bob.ID
 	same(t, "GetPassword of a new user", must(a.GetPassword(ctx, bob.ID))(t), first)
@@ -72,27 +69,18 @@ func TestFromTheFirstVersion(t *testing.T) {
 			a := must(sqlite.New(db))(t)
 			says(t, a.CheckSchema(ctx), `the table "passwords" is missing`)
 			upgrade(t, a, db)
-			if err := errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)); err != nil {
-				t.Fatal(err)
-			}
-			if left := must(a.SchemaChanges(ctx))(t); len(left) != 0 {
-				t.Errorf("left to do: %q", left)
-			}
-			if got, want := columnsOf(t, db), columnsOf(t, made); got != want {
-				t.Errorf("got the table\n%s\nwant\n%s", got, want)
-			}
-			if v := number(t, db, `SELECT version FROM gatehouse_schema`); v != 2 {
-				t.Errorf("got version %d, want 2", v)
-			}
-			if both := must(a.GetSessionAndUser(ctx, "theirs"))(t); both == nil || both.User.ID != "ck1" {
-				t.Errorf("the session is %v", both)
-			}
+			require.NoError(t, errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)))
+			assert.Empty(t, must(a.SchemaChanges(ctx))(t), "left to do")
+			got, want := columnsOf(t, db), columnsOf(t, made)
+			assert.Equalf(t, want, got, "got the table\n%s\nwant\n%s", got, want)
+			assert.Equal(t, 2, number(t, db, `SELECT version FROM gatehouse_schema`), "got version")
+			both := must(a.GetSessionAndUser(ctx, "theirs"))(t)
+			assert.Truef(t, both != nil && both.User.ID == "ck1", "the session is %v", both)
 			callPasswords(t, a, "ck1")
 			must(a.DeleteUser(ctx, "ck1"))(t)
 			run(t, db, `PRAGMA foreign_keys = OFF; DELETE FROM user`) // as another product may
-			if n := number(t, db, `SELECT count(*) FROM passwords`); n != 0 {
-				t.Errorf("%d passwords outlive their users", n)
-			}
+			n := number(t, db, `SELECT count(*) FROM passwords`)
+			assert.Equalf(t, 0, n, "%d passwords outlive their users", n)
 		})
 	}
 }
@@ -103,17 +91,13 @@ func columnsOf(t *testing.T, db *sql.DB) (text string) {
 	err := db.QueryRowContext(t.Context(), `
 		SELECT (SELECT group_concat(name || ' ' || type || ' ' || "notnull" || ' ' || pk) FROM pragma_table_info('passwords')) || '; ' ||
 			(SELECT group_concat("table" || ' ' || "from" || ' ' || "to" || ' ' || on_delete) FROM pragma_foreign_key_list('passwords'))`).Scan(&text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text
 }
 
 func number(t *testing.T, db *sql.DB, query string) (n int) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRowContext(t.Context(), query).Scan(&n))
 	return n
 }
 
@@ -123,9 +107,7 @@ func TestUpgradeBesideOthers(t *testing.T) {
 	db := firstVersion(t)
 	run(t, db, `CREATE TABLE users (id text PRIMARY KEY, email text, email_verified integer); INSERT INTO users VALUES ('x', 'x@example.com', 1)`)
 	a := must(sqlite.New(db))(t)
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureSchema(t.Context()))
 	callPasswords(t, a, "ck1")
 }
 
@@ -144,12 +126,9 @@ func TestPasswordsOfSites(t *testing.T) {
 				t.Helper()
 				a := s.adapter(t, db)
 				for _, when := range []string{"before", "after"} {
-					if _, has := adapter.Capability[adapter.Passwords](a); has {
-						t.Errorf("%s, %s the comparison: the adapter says that it has passwords", what, when)
-					}
-					if err := a.CheckSchema(ctx); err != nil {
-						t.Fatalf("%s: %v", what, err)
-					}
+					_, has := adapter.Capability[adapter.Passwords](a)
+					assert.Falsef(t, has, "%s, %s the comparison: the adapter says that it has passwords", what, when)
+					require.NoError(t, a.CheckSchema(ctx), what)
 				}
 				_, err1 := a.GetPassword(ctx, adaID)
 				_, err2 := a.SetPassword(ctx, adapter.Password{UserID: adaID, Hash: "h"})
@@ -157,19 +136,15 @@ func TestPasswordsOfSites(t *testing.T) {
 				_, err4 := a.DeletePassword(ctx, adaID, false)
 				_, err5 := a.CreateUserWithPassword(ctx, adapter.User{Email: "bob@example.com"}, adapter.Password{Hash: "h"})
 				for i, err := range []error{err1, err2, err3, err4, err5} {
-					if !errors.Is(err, adapter.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
-						t.Errorf("%s, call %d: got %v, want ErrUnsupported and %q", what, i+1, err, reason)
-					}
+					assert.Truef(t, errors.Is(err, adapter.ErrUnsupported) && strings.Contains(err.Error(), reason),
+						"%s, call %d: got %v, want ErrUnsupported and %q", what, i+1, err, reason)
 				}
-				if u := must(a.GetUserByEmail(ctx, "bob@example.com"))(t); u != nil {
-					t.Errorf("%s: CreateUserWithPassword has stored %v", what, u)
-				}
+				assert.Nilf(t, must(a.GetUserByEmail(ctx, "bob@example.com"))(t), "%s: CreateUserWithPassword has stored", what)
 			}
 			before := objects(t, db)
 			lacks("without the table", "SchemaChanges returns")
-			if after := objects(t, db); !reflect.DeepEqual(before, after) {
-				t.Errorf("the comparison has changed something: %v", after)
-			}
+			after := objects(t, db)
+			assert.Equalf(t, after, before, "the comparison has changed something: %v", after)
 			run(t, db, `CREATE TABLE `+prefix+`Passwords (id integer PRIMARY KEY, userId text, hash text NOT NULL)`)
 			lacks("a table of the application", "Layout.Passwords gives")
 			named := s
@@ -180,25 +155,16 @@ func TestPasswordsOfSites(t *testing.T) {
 				}
 				a := s.adapter(t, db)
 				checked := s.adapter(t, db)
-				if err := errors.Join(checked.CheckSchema(ctx), a.EnsureSchema(ctx)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, errors.Join(checked.CheckSchema(ctx), a.EnsureSchema(ctx)))
 				has, ok := adapter.Capability[adapter.Passwords](a)
-				if !ok {
-					t.Fatal("after EnsureSchema the adapter says that it has no passwords")
-				}
-				if a.RequiresEmail() != checked.RequiresEmail() {
-					t.Errorf("after EnsureSchema RequiresEmail is %v, after CheckSchema not", a.RequiresEmail())
-				}
+				require.True(t, ok, "after EnsureSchema the adapter says that it has no passwords")
+				assert.Equalf(t, checked.RequiresEmail(), a.RequiresEmail(),
+					"after EnsureSchema RequiresEmail is %v, after CheckSchema not", a.RequiresEmail())
 				callPasswords(t, has, adaID)
-				if left := must(s.adapter(t, db).SchemaChanges(ctx))(t); len(left) != 0 {
-					t.Errorf("left to do: %q", left)
-				}
+				assert.Empty(t, must(s.adapter(t, db).SchemaChanges(ctx))(t), "left to do")
 				bob := must(a.GetUserByEmail(ctx, "bob@example.com"))(t)
 				must(a.DeleteUser(ctx, bob.ID))(t)
-				if got := must(a.GetPassword(ctx, bob.ID))(t); got != nil {
-					t.Errorf("GetPassword after DeleteUser: got %v", got)
-				}
+				assert.Nil(t, must(a.GetPassword(ctx, bob.ID))(t), "GetPassword after DeleteUser")
 				run(t, db, `DROP TABLE IF EXISTS `+prefix+`Passwords`)
 			}
 		})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestNoScans reads SQLite's plan of every statement that a method sends or the
@@ -35,14 +37,11 @@ func TestNoScans(t *testing.T) {
 			run(t, db, `ANALYZE`)
 			callEveryMethod(t, a, int64(records))
 			statements := a.Statements()
-			if len(statements) < 33 {
-				t.Errorf("only %d statements are known", len(statements))
-			}
+			assert.Truef(t, len(statements) >= 33, "only %d statements are known", len(statements))
 			for _, statement := range statements {
 				for _, step := range plan(t, db, statement) {
-					if strings.HasPrefix(step, "SCAN") && step != "SCAN CONSTANT ROW" || strings.Contains(step, "TEMP B-TREE") {
-						t.Errorf("%s: %s", statement, step)
-					}
+					assert.Falsef(t, strings.HasPrefix(step, "SCAN") && step != "SCAN CONSTANT ROW" || strings.Contains(step, "TEMP B-TREE"),
+						"%s: %s", statement, step)
 				}
 			}
 		})
@@ -53,9 +52,7 @@ func TestNoScans(t *testing.T) {
 func plan(t *testing.T, db *sql.DB, statement string) (steps []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement, make([]any, strings.Count(statement, "?"))...)
-	if err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
+	require.NoError(t, err, statement)
 	defer rows.Close()
 	for rows.Next() {
 		var id, parent, unused int
@@ -65,9 +62,7 @@ func plan(t *testing.T, db *sql.DB, statement string) (steps []string) {
 		}
 		steps = append(steps, step)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return steps
 }
 
@@ -95,9 +90,7 @@ func callEveryMethod(t *testing.T, a *sqlite.Adapter, records int64) {
 	key := adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}
 	found := func(what string, there bool, err error) {
 		t.Helper()
-		if err != nil || !there {
-			t.Errorf("%s: found: %v, %v", what, there, err)
-		}
+		assert.Truef(t, err == nil && there, "%s: found: %v, %v", what, there, err)
 	}
 	user, err := a.GetUser(ctx, "u1")
 	found("GetUser", user != nil, err)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Tests with several processes start this binary again, with a command and its
@@ -83,16 +85,10 @@ func startChild(t *testing.T, args ...string) (*exec.Cmd, *bufio.Scanner, io.Wri
 	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join(args, "\n"))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	return cmd, bufio.NewScanner(stdout), stdin
 }
 
@@ -115,16 +111,13 @@ func TestProcessesStartAtOnce(t *testing.T) {
 				start.Close()
 			}
 			for i, cmd := range cmds {
-				if err := cmd.Wait(); err != nil {
-					t.Errorf("process %d: %v", i, err)
-				}
+				assert.NoErrorf(t, cmd.Wait(), "process %d", i)
 			}
 			db := w.openDB(t, path)
 			newAdapter(t, db) // once more, on the complete tables
 			var users int
-			if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM "user"`).Scan(&users); err != nil || users != n {
-				t.Errorf("got %d users, %v; want %d", users, err, n)
-			}
+			err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM "user"`).Scan(&users)
+			assert.Truef(t, err == nil && users == n, "got %d users, %v; want %d", users, err, n)
 		}
 	})
 }
@@ -180,15 +173,12 @@ func TestKilledWhileWriting(t *testing.T) {
 			for n := 0; lines.Scan(); n++ {
 				said[lines.Text()] = true
 				if n == 400 {
-					if err := cmd.Process.Kill(); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, cmd.Process.Kill())
 				}
 			}
 			var exit *exec.ExitError
-			if err := cmd.Wait(); !errors.As(err, &exit) || exit.Exited() {
-				t.Fatalf("round %d: the process ended by itself: %v", round, err)
-			}
+			err := cmd.Wait()
+			require.Truef(t, errors.As(err, &exit) && !exit.Exited(), "round %d: the process ended by itself: %v", round, err)
 		}
 
 		db := w.openDB(t, path)
@@ -202,38 +192,30 @@ func TestKilledWhileWriting(t *testing.T) {
 			case "user", "deleted":
 				byID, err1 := a.GetUser(ctx, user.ID)
 				byEmail, err2 := a.GetUserByEmail(ctx, user.Email)
-				if err := errors.Join(err1, err2); err != nil {
-					t.Fatal(err)
-				}
-				if (byID == nil) != (byEmail == nil) {
-					t.Errorf("%s: found %v by id, %v by e-mail", line, byID, byEmail)
-				}
-				if wantUser && (byID == nil || *byID.Name != *user.Name) || what == "deleted" && byID != nil {
-					t.Errorf("%s: found %v", line, byID)
-				}
+				require.NoError(t, errors.Join(err1, err2))
+				assert.Equalf(t, byEmail == nil, byID == nil, "%s: found %v by id, %v by e-mail", line, byID, byEmail)
+				assert.Falsef(t, wantUser && (byID == nil || *byID.Name != *user.Name) || what == "deleted" && byID != nil,
+					"%s: found %v", line, byID)
 			case "account":
 				got, err := a.GetAccount(ctx, account.ProviderAccountID, account.Provider)
-				if err != nil || wantUser && (got == nil || *got.AccessToken != *account.AccessToken) || said["deleted "+key] && got != nil {
-					t.Errorf("%s: found %v, %v", line, got, err)
-				}
+				assert.Falsef(t, err != nil || wantUser &&
+					(got == nil || *got.AccessToken != *account.AccessToken) || said["deleted "+key] && got != nil,
+					"%s: found %v, %v", line, got, err)
 			case "session":
 				got, err := a.GetSessionAndUser(ctx, session.SessionToken)
-				if err != nil || wantUser && (got == nil || !got.Session.Expires.Equal(session.Expires)) || said["deleted "+key] && got != nil {
-					t.Errorf("%s: found %v, %v", line, got, err)
-				}
+				assert.Falsef(t, err != nil || wantUser &&
+					(got == nil || !got.Session.Expires.Equal(session.Expires)) || said["deleted "+key] && got != nil,
+					"%s: found %v, %v", line, got, err)
 			case "token":
 				got, err := a.UseVerificationToken(ctx, token.Key())
-				if err != nil || !said["using "+key] && got == nil || said["used "+key] && got != nil {
-					t.Errorf("%s: got %v, %v", line, got, err)
-				}
+				assert.Falsef(t, err != nil || !said["using "+key] && got == nil || said["used "+key] && got != nil,
+					"%s: got %v, %v", line, got, err)
 			}
 		}
 		for _, check := range []struct{ pragma, want string }{{"integrity_check", "ok"}, {"foreign_key_check", ""}} {
 			var got string
 			rows, err := db.QueryContext(ctx, "PRAGMA "+check.pragma)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer rows.Close()
 			for rows.Next() {
 				columns, err := rows.Columns()
@@ -249,9 +231,8 @@ func TestKilledWhileWriting(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := rows.Err(); err != nil || got != check.want {
-				t.Errorf("%s: got %q, %v; want %q", check.pragma, got, err, check.want)
-			}
+			err = rows.Err()
+			assert.Truef(t, err == nil && got == check.want, "%s: got %q, %v; want %q", check.pragma, got, err, check.want)
 		}
 	})
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestRefusalsOfTheSite: what a trigger of the site refuses is no conflict and no absent
@@ -40,9 +42,9 @@ func TestRefusalsOfTheSite(t *testing.T) {
 				_, err5 := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: ada.ID})
 				_, err6 := a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "p", ProviderAccountID: "1"}, nil)
 				for i, err := range []error{err1, err2, err3, err4, err5, err6} {
-					if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) || strings.Contains(err.Error(), "secret") {
-						t.Errorf("call %d: got %v", i+1, err)
-					}
+					assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !errors.Is(err, adapter.ErrNotFound) &&
+						!strings.Contains(err.Error(), "secret"),
+						"call %d: got %v", i+1, err)
 				}
 			})
 		}
@@ -119,14 +121,13 @@ func TestSilentRefusals(t *testing.T) {
 			}
 			for name, call := range calls {
 				err := call()
-				if err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) || !strings.Contains(err.Error(), "trigger") {
-					t.Errorf("%s, trigger on %s: got %v, want an error of its own kind", name, table, err)
-				}
+				assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !errors.Is(err, adapter.ErrNotFound) &&
+					strings.Contains(err.Error(), "trigger"),
+					"%s, trigger on %s: got %v, want an error of its own kind", name, table, err)
 			}
 			run(t, db, `DROP TRIGGER never_INSERT; DROP TRIGGER never_UPDATE; DROP TRIGGER never_DELETE`)
-			if got := must(a.GetUserByEmail(ctx, "bob@example.com"))(t); got != nil {
-				t.Fatalf("trigger on %s: half of a sign-up is stored: %v", table, got)
-			}
+			require.Nilf(t, must(a.GetUserByEmail(ctx, "bob@example.com"))(t),
+				"trigger on %s: half of a sign-up is stored", table)
 		}
 		same(t, "the user", must(a.GetUser(ctx, ada.ID))(t), *ada)
 	})
@@ -168,9 +169,8 @@ func keptFromACascade(t *testing.T, a *sqlite.Adapter, db *sql.DB) {
 		_, err := a.DeleteUser(ctx, bob.ID)
 		says(t, err, "trigger")
 		same(t, "the user", must(a.GetUser(ctx, bob.ID))(t), *bob)
-		if n := countOfEach(t, a, "kept") + countOfEach(t, a, "gone"); n != 6 {
-			t.Fatalf("trigger on %s: %d of 6 records are left", table, n)
-		}
+		n := countOfEach(t, a, "kept") + countOfEach(t, a, "gone")
+		require.Equalf(t, 6, n, "trigger on %s: %d of 6 records are left", table, n)
 		run(t, db, `DROP TRIGGER keep`)
 	}
 	same(t, "the deleted user", must(a.DeleteUser(ctx, bob.ID))(t), *bob)
@@ -192,8 +192,7 @@ func TestSweepThatTheSiteRefuses(t *testing.T) {
 		run(t, db, `CREATE TRIGGER keep BEFORE DELETE ON session WHEN OLD.sessionToken LIKE '%kept' BEGIN SELECT RAISE(IGNORE); END`)
 		swept, err := a.DeleteExpired(t.Context(), time.Now())
 		left := len(must(a.ListSessionsByUserID(t.Context(), ada.ID))(t))
-		if err == nil || left == 100 || swept.Sessions != int64(100-left) {
-			t.Errorf("%+v are gone, %d are left: %v", swept, left, err)
-		}
+		assert.Truef(t, err != nil && left != 100 && swept.Sessions == int64(100-left),
+			"%+v are gone, %d are left: %v", swept, left, err)
 	})
 }

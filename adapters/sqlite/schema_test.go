@@ -6,20 +6,19 @@ import (
 	"go/build"
 	"io/fs"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func schemaObjects(t *testing.T, db sqlite.DB) map[string]string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	objects := make(map[string]string)
 	for rows.Next() {
@@ -29,9 +28,7 @@ func schemaObjects(t *testing.T, db sqlite.DB) map[string]string {
 		}
 		objects[name] = text
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return objects
 }
 
@@ -41,28 +38,20 @@ func TestSchemaFiles(t *testing.T) {
 	w := wirings[0]
 	db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
 	names, err := fs.Glob(sqlite.Schema(), "*")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("got %v, %v", names, err)
-	}
+	require.Truef(t, err == nil && len(names) != 0, "got %v, %v", names, err)
 	for _, name := range names {
 		text, err := fs.ReadFile(sqlite.Schema(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		run(t, db, string(text))
 	}
 	byHand := schemaObjects(t, db)
 	newAdapter(t, db)
 	_, ensured := w.newAdapter(t)
 	for name, text := range schemaObjects(t, ensured) {
-		if byHand[name] != text {
-			t.Errorf("%s: by hand %q, by EnsureSchema %q", name, byHand[name], text)
-		}
+		assert.Equalf(t, text, byHand[name], "%s: by hand %q, by EnsureSchema %q", name, byHand[name], text)
 		delete(byHand, name)
 	}
-	if len(byHand) != 0 {
-		t.Errorf("EnsureSchema does not make %v", byHand)
-	}
+	assert.Empty(t, byHand, "EnsureSchema does not make")
 }
 
 func TestPrefixOnEveryName(t *testing.T) {
@@ -70,9 +59,8 @@ func TestPrefixOnEveryName(t *testing.T) {
 	db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
 	newAdapter(t, db, sqlite.WithPrefix("gh_"))
 	for name, text := range schemaObjects(t, db) {
-		if !strings.HasPrefix(name, "gh_") || strings.Count(text, `"`) != 2*strings.Count(text, `"gh_`) {
-			t.Errorf("%s: %s", name, text)
-		}
+		assert.Truef(t, strings.HasPrefix(name, "gh_") && strings.Count(text, `"`) == 2*strings.Count(text, `"gh_`),
+			"%s: %s", name, text)
 	}
 }
 
@@ -81,12 +69,9 @@ func TestEnsureSchemaChangesNoData(t *testing.T) {
 	a, _ := wirings[0].newAdapter(t)
 	u := newUser(t, a, "ada@example.com")
 	giveOneOfEach(t, a, u.ID, "k")
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := countOfEach(t, a, "k"); n != 3 {
-		t.Errorf("found %d records of 3", n)
-	}
+	require.NoError(t, a.EnsureSchema(t.Context()))
+	n := countOfEach(t, a, "k")
+	assert.Equalf(t, 3, n, "found %d records of 3", n)
 }
 
 // A table of the application with the same name is neither used nor changed.
@@ -104,17 +89,12 @@ func TestEnsureSchemaRefusesOtherTables(t *testing.T) {
 				db.SetMaxOpenConns(1)
 				run(t, db, create)
 				a, err := sqlite.New(db)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				err = a.EnsureSchema(t.Context())
-				if err == nil || !strings.Contains(err.Error(), "use WithPrefix") && !strings.Contains(err.Error(), "want UTF-8") {
-					t.Errorf("got %v, want an error that says what is wrong", err)
-				}
+				assert.Falsef(t, err == nil || !strings.Contains(err.Error(), "use WithPrefix") && !strings.Contains(err.Error(), "want UTF-8"),
+					"got %v, want an error that says what is wrong", err)
 				for object := range schemaObjects(t, db) {
-					if strings.HasSuffix(object, "_idx") || strings.HasSuffix(object, "_trg") {
-						t.Errorf("%s was created", object)
-					}
+					assert.Truef(t, !strings.HasSuffix(object, "_idx") && !strings.HasSuffix(object, "_trg"), "%s was created", object)
 				}
 			})
 		})
@@ -124,21 +104,14 @@ func TestEnsureSchemaRefusesOtherTables(t *testing.T) {
 func TestCallsBeforeTheSchemaFail(t *testing.T) {
 	db := wirings[0].openDB(t, filepath.Join(t.TempDir(), "test.db"))
 	a, err := sqlite.New(db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if u, err := a.GetUser(t.Context(), "1"); err == nil {
-		t.Errorf("got %v, want an error", u)
-	}
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.CreateUser(t.Context(), adapter.User{ID: "1"}); err != nil {
-		t.Error(err)
-	}
-	if u, err := a.GetUser(t.Context(), "1"); u == nil || err != nil {
-		t.Errorf("once the schema is there: got %v, %v", u, err)
-	}
+	require.NoError(t, err)
+	u, err := a.GetUser(t.Context(), "1")
+	assert.Errorf(t, err, "got %v, want an error", u)
+	require.NoError(t, a.EnsureSchema(t.Context()))
+	_, err = a.CreateUser(t.Context(), adapter.User{ID: "1"})
+	assert.NoError(t, err)
+	u, err = a.GetUser(t.Context(), "1")
+	assert.Truef(t, u != nil && err == nil, "once the schema is there: got %v, %v", u, err)
 }
 
 // The first call names what a database of @auth/drizzle-adapter lacks.
@@ -155,31 +128,23 @@ func TestEnsureSchemaOnDrizzleDatabase(t *testing.T) {
 		before := schemaObjects(t, db)
 		_, err := a.GetUser(t.Context(), "1")
 		for _, err := range []error{err, a.CheckSchema(t.Context())} {
-			if err == nil || !strings.Contains(err.Error(), "EnsureSchema") || !strings.Contains(err.Error(), `"authenticator" has no column lastUsed`) {
-				t.Errorf("got %v, want an error that says what is lacking and what to do", err)
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "EnsureSchema") &&
+				strings.Contains(err.Error(), `"authenticator" has no column lastUsed`),
+				"got %v, want an error that says what is lacking and what to do", err)
 		}
-		if !reflect.DeepEqual(before, schemaObjects(t, db)) {
-			t.Error("the failed calls changed something")
-		}
+		assert.Equal(t, schemaObjects(t, db), before, "the failed calls changed something")
 		for range 2 {
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 		}
-		if left := must(a.SchemaChanges(t.Context()))(t); len(left) != 0 {
-			t.Errorf("left to do: %q", left)
-		}
-		if u := must(a.GetUser(t.Context(), "2"))(t); u == nil || u.Email != "" {
-			t.Errorf("a user without an address: got %+v", u)
-		}
+		assert.Empty(t, must(a.SchemaChanges(t.Context()))(t), "left to do")
+		u := must(a.GetUser(t.Context(), "2"))(t)
+		assert.Truef(t, u != nil && u.Email == "", "a user without an address: got %+v", u)
 		if both := must(a.GetSessionAndUser(t.Context(), "s"))(t); both == nil || both.User.Email != "ada@example.com" || both.User.EmailVerified.UnixMilli() != 1700000000123 {
 			t.Errorf("got %+v", both)
 		}
 		must(a.DeleteUser(t.Context(), "1"))(t)
-		if n := countOfEach(t, a, "c"); n != 0 {
-			t.Errorf("%d records of the deleted user are left", n)
-		}
+		n := countOfEach(t, a, "c")
+		assert.Equalf(t, 0, n, "%d records of the deleted user are left", n)
 		run(t, db, `DELETE FROM user; DELETE FROM verificationToken`)
 		fillRecords(t, db, 1000)
 		callEveryMethod(t, a, 1000)
@@ -200,12 +165,8 @@ func TestSchemaChanges(t *testing.T) {
 				run(t, db, statement)
 			}
 			byHand := schemaObjects(t, db)
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(byHand, schemaObjects(t, db)) {
-				t.Errorf("EnsureSchema makes something else")
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
+			assert.Equal(t, schemaObjects(t, db), byHand, "EnsureSchema makes something else")
 		})
 	}
 }
@@ -228,28 +189,19 @@ func TestNextVersion(t *testing.T) {
 			db := prepare(t)
 			old := must(sqlite.New(db))(t)
 			next := old.NextVersion()
-			if err := next.CheckSchema(t.Context()); err == nil {
-				t.Error("the next version is content with the tables of this one")
-			}
-			if err := next.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.Error(t, next.CheckSchema(t.Context()), "the next version is content with the tables of this one")
+			require.NoError(t, next.EnsureSchema(t.Context()))
 			shape := schemaObjects(t, db)
 			for _, a := range []*sqlite.Adapter{old, next} {
-				if err := a.EnsureSchema(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.EnsureSchema(t.Context()))
 				fillRecords(t, db, 1000)
 				callEveryMethod(t, a, 1000)
 				run(t, db, `DELETE FROM user; DELETE FROM verificationToken`)
 			}
 			var version int
-			if err := db.QueryRowContext(t.Context(), `SELECT version FROM gatehouse_schema`).Scan(&version); err != nil || version != 3 {
-				t.Errorf("got version %d, %v; want 3", version, err)
-			}
-			if !reflect.DeepEqual(shape, schemaObjects(t, db)) {
-				t.Error("an old process changed the tables")
-			}
+			err := db.QueryRowContext(t.Context(), `SELECT version FROM gatehouse_schema`).Scan(&version)
+			assert.Truef(t, err == nil && version == 3, "got version %d, %v; want 3", version, err)
+			assert.Equal(t, schemaObjects(t, db), shape, "an old process changed the tables")
 		})
 	}
 }
@@ -270,27 +222,19 @@ func TestEnsureSchemaRefuses(t *testing.T) {
 			run(t, db, c.change)
 			before := schemaObjects(t, db)
 			err := must(sqlite.New(db))(t).EnsureSchema(t.Context())
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want an error that says %q", err, c.want)
-			}
-			if name == "duplicates" && !errors.Is(err, adapter.ErrConflict) {
-				t.Errorf("got %v, want ErrConflict", err)
-			}
-			if !reflect.DeepEqual(before, schemaObjects(t, db)) {
-				t.Error("the failed call changed something")
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want),
+				"got %v, want an error that says %q", err, c.want)
+			assert.Falsef(t, name == "duplicates" && !errors.Is(err, adapter.ErrConflict), "got %v, want ErrConflict", err)
+			assert.Equal(t, schemaObjects(t, db), before, "the failed call changed something")
 		})
 	}
 }
 
 func TestImportsNoDriver(t *testing.T) {
 	pkg, err := build.ImportDir(".", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, path := range pkg.Imports {
-		if strings.Contains(path, ".") && path != "github.com/gatehouse-go/gatehouse/auth/adapter" {
-			t.Errorf("the package imports %s", path)
-		}
+		assert.Falsef(t, strings.Contains(path, ".") && path != "github.com/gatehouse-go/gatehouse/auth/adapter",
+			"the package imports %s", path)
 	}
 }

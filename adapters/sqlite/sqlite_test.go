@@ -11,21 +11,20 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func run(t testing.TB, db sqlite.DB, query string, args ...any) {
 	t.Helper()
-	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	_, err := db.ExecContext(t.Context(), query, args...)
+	require.NoError(t, err, query)
 }
 
 func newUser(t testing.TB, a *sqlite.Adapter, email string) *adapter.User {
 	t.Helper()
 	u, err := a.CreateUser(t.Context(), adapter.User{Email: email})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -36,9 +35,7 @@ func giveOneOfEach(t testing.TB, a *sqlite.Adapter, userID, key string) {
 	_, err1 := a.LinkAccount(ctx, adapter.Account{UserID: userID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: key})
 	_, err2 := a.CreateSession(ctx, adapter.Session{UserID: userID, SessionToken: key, Expires: time.Now()})
 	_, err3 := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: userID, CredentialID: key})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err1, err2, err3))
 }
 
 // countOfEach counts the records of giveOneOfEach that are still found.
@@ -48,9 +45,7 @@ func countOfEach(t testing.TB, a *sqlite.Adapter, key string) (n int) {
 	account, err1 := a.GetAccount(ctx, key, "p")
 	session, err2 := a.GetSessionAndUser(ctx, key)
 	authenticator, err3 := a.GetAuthenticator(ctx, key)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err1, err2, err3))
 	for _, found := range []bool{account != nil, session != nil, authenticator != nil} {
 		if found {
 			n++
@@ -94,24 +89,18 @@ func TestEveryKindOfHandle(t *testing.T) {
 			ctx := t.Context()
 			u := newUser(t, a, "ada@example.com")
 			giveOneOfEach(t, a, u.ID, "k")
-			if _, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"}); !errors.Is(err, adapter.ErrConflict) {
-				t.Errorf("same address: got %v, want ErrConflict", err)
-			}
-			if _, err := a.CreateSession(ctx, adapter.Session{UserID: "nobody", SessionToken: "x", Expires: time.Now()}); !errors.Is(err, adapter.ErrNotFound) {
-				t.Errorf("session of nobody: got %v, want ErrNotFound", err)
-			}
-			if _, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "k", UserID: adapter.To("nobody")}); !errors.Is(err, adapter.ErrNotFound) {
-				t.Errorf("session moved to nobody: got %v, want ErrNotFound", err)
-			}
-			if s, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "x", UserID: adapter.To("nobody")}); s != nil || err != nil {
-				t.Errorf("absent session moved to nobody: got %v, %v; want nothing", s, err)
-			}
-			if n := countOfEach(t, a, "k"); n != 3 {
-				t.Errorf("found %d records of 3", n)
-			}
-			if got, err := a.DeleteExpired(ctx, time.Now().Add(time.Minute)); err != nil || got.Sessions != 1 {
-				t.Errorf("DeleteExpired: got %v, %v", got, err)
-			}
+			_, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
+			assert.ErrorIsf(t, err, adapter.ErrConflict, "same address: got %v, want ErrConflict", err)
+			_, err = a.CreateSession(ctx, adapter.Session{UserID: "nobody", SessionToken: "x", Expires: time.Now()})
+			assert.ErrorIsf(t, err, adapter.ErrNotFound, "session of nobody: got %v, want ErrNotFound", err)
+			_, err = a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "k", UserID: adapter.To("nobody")})
+			assert.ErrorIsf(t, err, adapter.ErrNotFound, "session moved to nobody: got %v, want ErrNotFound", err)
+			s, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "x", UserID: adapter.To("nobody")})
+			assert.Truef(t, s == nil && err == nil, "absent session moved to nobody: got %v, %v; want nothing", s, err)
+			n := countOfEach(t, a, "k")
+			assert.Equalf(t, 3, n, "found %d records of 3", n)
+			got, err := a.DeleteExpired(ctx, time.Now().Add(time.Minute))
+			assert.Truef(t, err == nil && got.Sessions == 1, "DeleteExpired: got %v, %v", got, err)
 		}
 		t.Run("pool of one", func(t *testing.T) {
 			db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
@@ -120,27 +109,18 @@ func TestEveryKindOfHandle(t *testing.T) {
 		})
 		t.Run("connection", func(t *testing.T) {
 			conn, err := w.openDB(t, filepath.Join(t.TempDir(), "test.db")).Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			use(t, conn)
-			if err := conn.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, conn.Close())
 		})
 		t.Run("transaction", func(t *testing.T) {
 			db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
 			tx, err := db.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			use(t, tx)
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
-			if u, err := newAdapter(t, db).GetUserByEmail(t.Context(), "ada@example.com"); u == nil || err != nil {
-				t.Errorf("after the commit: got %v, %v", u, err)
-			}
+			require.NoError(t, tx.Commit())
+			u, err := newAdapter(t, db).GetUserByEmail(t.Context(), "ada@example.com")
+			assert.Truef(t, u != nil && err == nil, "after the commit: got %v, %v", u, err)
 		})
 	})
 }
@@ -160,17 +140,15 @@ func TestPrefixesAreApart(t *testing.T) {
 			giveOneOfEach(t, a, ids[i], "k")
 		}
 		for i, a := range adapters {
-			if _, err := a.DeleteUser(t.Context(), ids[i]); err != nil {
-				t.Fatal(err)
-			}
+			_, err := a.DeleteUser(t.Context(), ids[i])
+			require.NoError(t, err)
 			for j, b := range adapters {
 				want := 3
 				if j <= i {
 					want = 0
 				}
-				if got := countOfEach(t, b, "k"); got != want {
-					t.Errorf("after deletion in %d, adapter %d has %d records, want %d", i, j, got, want)
-				}
+				got := countOfEach(t, b, "k")
+				assert.Equalf(t, want, got, "after deletion in %d, adapter %d has %d records, want %d", i, j, got, want)
 			}
 		}
 	})
@@ -187,15 +165,13 @@ func TestCascadeWithoutForeignKeys(t *testing.T) {
 				ada, bob := newUser(t, a, "ada@example.com"), newUser(t, a, "bob@example.com")
 				giveOneOfEach(t, a, ada.ID, "ada")
 				giveOneOfEach(t, a, bob.ID, "bob")
-				if _, err := a.DeleteUser(t.Context(), ada.ID); err != nil {
-					t.Fatal(err)
-				}
+				_, err := a.DeleteUser(t.Context(), ada.ID)
+				require.NoError(t, err)
 				if a, b := countOfEach(t, a, "ada"), countOfEach(t, a, "bob"); a != 0 || b != 3 {
 					t.Errorf("left are %d of the deleted user's records and %d of the other's, want 0 and 3", a, b)
 				}
-				if _, err := a.CreateSession(t.Context(), adapter.Session{UserID: ada.ID, SessionToken: "x", Expires: time.Now()}); !errors.Is(err, adapter.ErrNotFound) {
-					t.Errorf("session of the deleted user: got %v, want ErrNotFound", err)
-				}
+				_, err = a.CreateSession(t.Context(), adapter.Session{UserID: ada.ID, SessionToken: "x", Expires: time.Now()})
+				assert.ErrorIsf(t, err, adapter.ErrNotFound, "session of the deleted user: got %v, want ErrNotFound", err)
 			})
 		})
 	}
@@ -207,18 +183,13 @@ func TestTextComesBackByteForByte(t *testing.T) {
 		ctx := t.Context()
 		for _, text := range []string{"a", "a\x00b", "a\x00", "\x00", "\xff\xfe", "\xc3", " a", "A", "a%", "é", "e\u0301", "007", "1e3", "null", "2024-01-01T00:00:00Z", "😀", strings.Repeat("k", 1<<20)} {
 			u, err := a.CreateUser(ctx, adapter.User{ID: text, Name: &text, Email: text, Image: &text})
-			if err != nil {
-				t.Fatalf("%.20q: %v", text, err)
-			}
+			require.NoErrorf(t, err, "%.20q", text)
 			for name, get := range map[string]func(context.Context, string) (*adapter.User, error){"GetUser": a.GetUser, "GetUserByEmail": a.GetUserByEmail} {
 				got, err := get(ctx, text)
-				if err != nil || got == nil || got.ID != text || got.Email != text || *got.Name != text || *got.Image != text {
-					t.Errorf("%s of %.20q: got %v, %v", name, text, got, err)
-				}
+				assert.Truef(t, err == nil && got != nil && got.ID == text && got.Email == text && *got.Name == text && *got.Image == text,
+					"%s of %.20q: got %v, %v", name, text, got, err)
 			}
-			if u.ID != text {
-				t.Errorf("CreateUser of %.20q: got %q", text, u.ID)
-			}
+			assert.Equalf(t, text, u.ID, "CreateUser of %.20q", text)
 		}
 	})
 }
@@ -237,9 +208,8 @@ func TestInstants(t *testing.T) {
 		}
 	}
 	for _, at := range []time.Time{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1, 12, 31, 0, 0, 0, 0, time.UTC), time.Unix(1<<62, 0)} {
-		if got, err := a.CreateSession(ctx, adapter.Session{SessionToken: "out of range", UserID: u.ID, Expires: at}); err == nil {
-			t.Errorf("%v: got %v, want an error", at, got)
-		}
+		got, err := a.CreateSession(ctx, adapter.Session{SessionToken: "out of range", UserID: u.ID, Expires: at})
+		assert.Errorf(t, err, "%v: got %v, want an error", at, got)
 		if got, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: u.ID, EmailVerified: adapter.To(&at)}); err == nil {
 			t.Errorf("%v: got %v, want an error", at, got)
 		}
@@ -278,13 +248,11 @@ func TestCorruptRecordIsAnError(t *testing.T) {
 		},
 	} {
 		run(t, db, c.corrupt)
-		if found, err := c.read(); err == nil || found {
-			t.Errorf("%s: got %v, %v; want an error alone", c.corrupt, found, err)
-		}
+		found, err := c.read()
+		assert.Truef(t, err != nil && !found, "%s: got %v, %v; want an error alone", c.corrupt, found, err)
 		run(t, db, c.repair)
-		if found, err := c.read(); err != nil || !found {
-			t.Errorf("%s: got %v, %v; want the record", c.repair, found, err)
-		}
+		found, err = c.read()
+		assert.Truef(t, err == nil && found, "%s: got %v, %v; want the record", c.repair, found, err)
 	}
 }
 
@@ -298,8 +266,7 @@ func TestDeleteUserThatIsReferredTo(t *testing.T) {
 		if got, err := a.DeleteUser(t.Context(), u.ID); err == nil || errors.Is(err, adapter.ErrNotFound) || errors.Is(err, adapter.ErrConflict) {
 			t.Errorf("got %v, %v; want an error of its own", got, err)
 		}
-		if n := countOfEach(t, a, "k"); n != 3 {
-			t.Errorf("afterwards there are %d records of 3", n)
-		}
+		n := countOfEach(t, a, "k")
+		assert.Equalf(t, 3, n, "afterwards there are %d records of 3", n)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"weak"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Each pool has one queue, which goes with the pool.
@@ -13,9 +15,7 @@ func TestTurnsOfAPool(t *testing.T) {
 	key := func() weak.Pointer[sql.DB] {
 		one, other := new(sql.DB), new(sql.DB)
 		first, second, third := turnsOf(one), turnsOf(one), turnsOf(other)
-		if first != second || first == third {
-			t.Error("want one queue for each pool")
-		}
+		assert.True(t, first == second && first != third, "want one queue for each pool")
 		runtime.KeepAlive(other)
 		return weak.Make(one)
 	}()

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/modernc"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // write lets callers create users without pause for a while, in turn with each adapter. It
@@ -33,9 +34,7 @@ func write(tb testing.TB, adapters []*sqlite.Adapter, callers int, d time.Durati
 				_, err := a.CreateUser(context.WithoutCancel(tb.Context()), adapter.User{Email: fmt.Sprint(i, "-", n, "-", began.UnixNano())})
 				took := time.Since(began)
 				mu.Lock()
-				if err != nil {
-					tb.Error(err)
-				}
+				assert.NoError(tb, err)
 				times = append(times, took)
 				calls[i]++
 				mu.Unlock()
@@ -54,9 +53,7 @@ func write(tb testing.TB, adapters []*sqlite.Adapter, callers int, d time.Durati
 func opened(tb testing.TB, connections int) (*sqlite.Adapter, *sql.DB) {
 	tb.Helper()
 	db, err := modernc.Open(filepath.Join(tb.TempDir(), "turns.db"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(connections)
 	return newAdapter(tb, db), db
@@ -73,9 +70,8 @@ func TestWritersTakeTurns(t *testing.T) {
 			}
 			times, calls := write(t, adapters, 8, 2*time.Second)
 			fewest, most := slices.Min(calls), slices.Max(calls)
-			if most > fewest+fewest/2+10 {
-				t.Errorf("of %d calls one caller made %d and another one %d", len(times), fewest, most)
-			}
+			assert.Truef(t, most <= fewest+fewest/2+10,
+				"of %d calls one caller made %d and another one %d", len(times), fewest, most)
 		})
 	}
 }
@@ -88,9 +84,7 @@ func TestWaitingForATurn(t *testing.T) {
 	db := w.openDB(t, path)
 	a := newAdapter(t, db)
 	tx, err := db.BeginTx(t.Context(), nil) // takes the write lock
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 2)
 	for i := range 2 { // one waits for the lock, the other one for its turn
@@ -103,13 +97,10 @@ func TestWaitingForATurn(t *testing.T) {
 	newUser(t, inTx, "in the transaction")
 	cancel()
 	for range 2 {
-		if err := <-failed; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want the error of the context", err)
-		}
+		err := <-failed
+		assert.ErrorIsf(t, err, context.Canceled, "got %v, want the error of the context", err)
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Commit())
 	newUser(t, a, "after the transaction")
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // modelHarness opens the model, which keeps the contract.
@@ -61,18 +63,13 @@ func TestRun(t *testing.T) {
 			baseline.a = a.(counted).Model
 			return baseline
 		})
-		if b.Failed() {
-			t.Error("the benchmark failed")
-		}
+		assert.False(t, b.Failed(), "the benchmark failed")
 	})
 	for _, method := range []string{"GetSessionAndUser", "UseVerificationToken"} {
-		if baseline.counts[method] == 0 || measured[method] == 0 {
-			t.Errorf("%s: %d calls of the adapter and %d of the baseline", method, measured[method], baseline.counts[method])
-		}
+		assert.Truef(t, baseline.counts[method] != 0 && measured[method] != 0,
+			"%s: %d calls of the adapter and %d of the baseline", method, measured[method], baseline.counts[method])
 	}
-	if baseline.counts["absent"] > 0 {
-		t.Errorf("%d uses of tokens found nothing", baseline.counts["absent"])
-	}
+	assert.Truef(t, baseline.counts["absent"] <= 0, "%d uses of tokens found nothing", baseline.counts["absent"])
 }
 
 // wrongBaseline finds another user.
@@ -93,9 +90,7 @@ func TestRunRefusesABaselineThatDoesLess(t *testing.T) {
 		Run(b, modelHarness(func(m *model.Model) adapter.Adapter { return m }), func(_ testing.TB, a adapter.Adapter) any { return wrongBaseline{a} })
 		refused = false
 	})
-	if !refused {
-		t.Error("the baseline returned another user, and was measured")
-	}
+	assert.True(t, refused, "the baseline returned another user, and was measured")
 }
 
 func TestSessions(t *testing.T) {
@@ -104,13 +99,10 @@ func TestSessions(t *testing.T) {
 	h := modelHarness(func(m *model.Model) adapter.Adapter { return counted{m, measured} })
 	testing.Benchmark(func(b *testing.B) {
 		Sessions(b, h, nil, 10_000, nil)
-		if b.Failed() {
-			t.Error("the benchmark failed")
-		}
+		assert.False(t, b.Failed(), "the benchmark failed")
 	})
-	if got := measured["GetSessionAndUser"]; got == 0 || got != measured["found"] {
-		t.Errorf("read %d sessions and found %d", got, measured["found"])
-	}
+	got := measured["GetSessionAndUser"]
+	assert.Truef(t, got != 0 && got == measured["found"], "read %d sessions and found %d", got, measured["found"])
 }
 
 // stepping takes three steps for the first call of GetUser on a handle, and
@@ -140,9 +132,8 @@ func TestRoundTrips(t *testing.T) {
 	h.Second = func(_ testing.TB, a adapter.Adapter) adapter.Adapter { return stepping{a.(stepping).Model, &steps{}} }
 	h.Faults = func(a adapter.Adapter) fault.Control { return a.(stepping).steps }
 	got := RoundTrips(t, h)
-	if got["GetUser"] != (Trips{First: 3, Later: 1}) || got["GetAccount"] != (Trips{}) || len(got) != 19 {
-		t.Errorf("got %v", got)
-	}
+	assert.Truef(t, got["GetUser"] == (Trips{First: 3, Later: 1}) && got["GetAccount"] == (Trips{}) && len(got) == 19,
+		"got %v", got)
 }
 
 // counted counts calls.
@@ -169,14 +160,8 @@ func setFlag(t *testing.T, name, value string) {
 	t.Helper()
 	f := flag.Lookup(name)
 	old := f.Value.String()
-	if err := f.Value.Set(value); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := f.Value.Set(old); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, f.Value.Set(value))
+	t.Cleanup(func() { assert.NoError(t, f.Value.Set(old)) })
 }
 
 func TestWorkloadsCoverEveryMethod(t *testing.T) {
@@ -185,11 +170,8 @@ func TestWorkloadsCoverEveryMethod(t *testing.T) {
 		if known, _ := kit.MethodNamed(m.Method); known.Optional() {
 			continue // the 19 methods are measured
 		}
-		if !slices.ContainsFunc(workloads, func(w workload) bool { return w.method == m.Method }) {
-			t.Errorf("%s is not measured", m.Method)
-		}
+		assert.Truef(t, slices.ContainsFunc(workloads, func(w workload) bool { return w.method == m.Method }),
+			"%s is not measured", m.Method)
 	}
-	if len(workloads) != 19 {
-		t.Errorf("got %d workloads, want 19", len(workloads))
-	}
+	assert.Lenf(t, workloads, 19, "got %d workloads, want 19", len(workloads))
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // numbers is a store of numbers with two statements, "add" and "list".
@@ -275,12 +277,9 @@ func forEachConn(t *testing.T, test func(*testing.T, *numbers, *fault.Driver, *s
 			test(t, n, d, db)
 			// database/sql opens and closes connections in the background.
 			eventually(t, "the connections are counted alike", func() bool { return d.Stats().Open == n.open() })
-			if s := d.Stats(); s.Rows != 0 || s.Transactions != 0 {
-				t.Errorf("got %+v, want nothing open but connections", s)
-			}
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
+			s := d.Stats()
+			assert.Truef(t, s.Rows == 0 && s.Transactions == 0, "got %+v, want nothing open but connections", s)
+			assert.NoError(t, db.Close())
 			eventually(t, "no connection is open", func() bool { return d.Stats().Open == 0 && n.open() == 0 })
 		})
 	}
@@ -317,23 +316,18 @@ func list(ctx context.Context, db *sql.DB) ([]int64, error) {
 
 func wantList(t *testing.T, n *numbers, want ...int64) {
 	t.Helper()
-	if got := n.list(); !slices.Equal(got, want) {
-		t.Errorf("the store holds %v, want %v", got, want)
-	}
+	got := n.list()
+	assert.Truef(t, slices.Equal(got, want), "the store holds %v, want %v", got, want)
 }
 
 func wantInjected(t *testing.T, err error) {
 	t.Helper()
-	if !errors.Is(err, fault.ErrInjected) {
-		t.Errorf("got %v, want ErrInjected", err)
-	}
+	assert.ErrorIsf(t, err, fault.ErrInjected, "got %v, want ErrInjected", err)
 }
 
 func noError(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func TestDriverCounts(t *testing.T) {
@@ -343,24 +337,20 @@ func TestDriverCounts(t *testing.T) {
 			t.Helper()
 			before := d.Steps()
 			do()
-			if got := d.Steps() - before; got != want {
-				t.Errorf("%s: got %d steps, want %d", what, got, want)
-			}
+			got := d.Steps() - before
+			assert.Equalf(t, want, got, "%s: got %d steps, want %d", what, got, want)
 		}
 		steps("connect and ping", 2, func() { noError(t, db.PingContext(ctx)) })
 		steps("exec", 1, func() { noError(t, add(ctx, db, 1)) })
 		steps("query", 1, func() {
 			got, err := list(ctx, db)
-			if err != nil || !slices.Equal(got, []int64{1}) {
-				t.Errorf("got %v, %v", got, err)
-			}
+			assert.Truef(t, err == nil && slices.Equal(got, []int64{1}), "got %v, %v", got, err)
 		})
 		steps("transaction", 3, func() {
 			tx, err := db.BeginTx(ctx, nil)
 			noError(t, err)
-			if got := d.Stats().Transactions; got != 1 {
-				t.Errorf("got %d open transactions, want 1", got)
-			}
+			got := d.Stats().Transactions
+			assert.Equalf(t, 1, got, "got %d open transactions, want 1", got)
 			noError(t, add(ctx, tx, 2))
 			noError(t, tx.Commit())
 		})
@@ -381,9 +371,8 @@ func TestDriverCounts(t *testing.T) {
 		})
 		wantList(t, n, 1, 2, 4, 5)
 		want := fault.DriverStats{Open: 1, Opened: 1, Statements: 6}
-		if got := d.Stats(); got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
+		got := d.Stats()
+		assert.Truef(t, got == want, "got %+v, want %+v", got, want)
 	})
 }
 
@@ -405,9 +394,8 @@ func TestDriverFailRequest(t *testing.T) {
 		inject(t, d, fault.FailRequest, 1)
 		_, err = db.BeginTx(ctx, nil)
 		wantInjected(t, err)
-		if got := d.Stats().Opened; got != 1 {
-			t.Errorf("got %d connections, want the first one to serve on", got)
-		}
+		got := d.Stats().Opened
+		assert.Truef(t, got == 1, "got %d connections, want the first one to serve on", got)
 		for _, end := range []func(*sql.Tx) error{(*sql.Tx).Commit, (*sql.Tx).Rollback} {
 			tx, err := db.BeginTx(ctx, nil)
 			noError(t, err)
@@ -429,9 +417,8 @@ func TestDriverLoseReply(t *testing.T) {
 		noError(t, db.PingContext(ctx))
 		inject(t, d, fault.LoseReply, 1)
 		wantInjected(t, add(ctx, db, 1))
-		if got := n.open(); got != 0 {
-			t.Errorf("got %d open connections, want that of the lost answer closed", got)
-		}
+		got := n.open()
+		assert.Equalf(t, 0, got, "got %d open connections, want that of the lost answer closed", got)
 		noError(t, db.PingContext(ctx))
 		inject(t, d, fault.LoseReply, 1)
 		_, err := list(ctx, db)
@@ -445,9 +432,8 @@ func TestDriverLoseReply(t *testing.T) {
 		noError(t, err)
 		inject(t, d, fault.LoseReply, 1)
 		wantInjected(t, add(ctx, tx, 3))
-		if err := add(ctx, tx, 4); !errors.Is(err, driver.ErrBadConn) {
-			t.Errorf("got %v on a connection that was lost, want ErrBadConn", err)
-		}
+		err = add(ctx, tx, 4)
+		assert.ErrorIsf(t, err, driver.ErrBadConn, "got %v on a connection that was lost, want ErrBadConn", err)
 		_ = tx.Rollback() // on a connection that was lost
 		wantList(t, n, 1, 2)
 	})
@@ -530,9 +516,7 @@ func TestDriverHeldAnswersKeepTheirShape(t *testing.T) {
 		straight := read()
 		inject(t, d, fault.Delay, 1)
 		held := read()
-		if !reflect.DeepEqual(straight, held) {
-			t.Errorf("got %v, want %v", held, straight)
-		}
+		assert.Equalf(t, held, straight, "got %v, want", held)
 		if t.Name() == "TestDriverHeldAnswersKeepTheirShape/full" {
 			if want := []int64{7, -1}; !slices.Equal(straight.values, want) || !strings.Contains(straight.types[0], "NUMBER") {
 				t.Errorf("got %v, want %v and the driver's own types", straight, want)
@@ -552,9 +536,8 @@ func TestDriverStall(t *testing.T) {
 		patient := make(chan error, 1)
 		go func() { patient <- add(t.Context(), db, 3) }()
 		cancel()
-		if err := <-stalled; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want context.Canceled", err)
-		}
+		err := <-stalled
+		assert.ErrorIsf(t, err, context.Canceled, "got %v, want context.Canceled", err)
 		wantList(t, n, 1)
 		i.Release()
 		noError(t, <-patient)
@@ -569,9 +552,8 @@ func TestDriverContextEndsHeldSteps(t *testing.T) {
 		for _, kind := range []fault.Kind{fault.Stall, fault.HoldReply} {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			i := inject(t, d, kind, 2) // after the connect
-			if err := add(ctx, db, 1); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("kind %d: got %v, want DeadlineExceeded", kind, err)
-			}
+			err := add(ctx, db, 1)
+			assert.ErrorIsf(t, err, context.DeadlineExceeded, "kind %d: got %v, want DeadlineExceeded", kind, err)
 			cancel()
 			i.Release()
 
@@ -584,9 +566,8 @@ func TestDriverContextEndsHeldSteps(t *testing.T) {
 			go func() { ended <- tx.Commit() }()
 			waitHit(t, i)
 			cancel()
-			if err := <-ended; !errors.Is(err, context.Canceled) {
-				t.Errorf("kind %d: got %v, want context.Canceled", kind, err)
-			}
+			err = <-ended
+			assert.ErrorIsf(t, err, context.Canceled, "kind %d: got %v, want context.Canceled", kind, err)
 			i.Release()
 			eventually(t, "the pool closes the connection", func() bool { return n.open() == 0 })
 		}
@@ -632,9 +613,8 @@ func TestDriverCut(t *testing.T) {
 		i := inject(t, d, fault.Cut, 2)
 		noError(t, add(ctx, db, 3)) // the second step, after the connect: tried again on another connection
 		waitHit(t, i)
-		if rows.Next() || !errors.Is(rows.Err(), driver.ErrBadConn) {
-			t.Errorf("got %v of rows on a connection that was cut, want ErrBadConn", rows.Err())
-		}
+		assert.Truef(t, !rows.Next() && errors.Is(rows.Err(), driver.ErrBadConn),
+			"got %v of rows on a connection that was cut, want ErrBadConn", rows.Err())
 		if err := tx.Commit(); !errors.Is(err, driver.ErrBadConn) {
 			t.Errorf("got %v of a transaction on a connection that was cut, want ErrBadConn", err)
 		}
@@ -666,32 +646,28 @@ func TestDriverDelay(t *testing.T) {
 		for range 2 {
 			start := time.Now()
 			noError(t, add(ctx, db, 1))
-			if took := time.Since(start); took < 50*time.Millisecond {
-				t.Errorf("took %v, want 50ms", took)
-			}
+			took := time.Since(start)
+			assert.Truef(t, took >= 50*time.Millisecond, "took %v, want 50ms", took)
 		}
 		waitHit(t, i)
 		short, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
 		defer cancel()
-		if err := add(short, db, 2); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want DeadlineExceeded", err)
-		}
+		err := add(short, db, 2)
+		assert.ErrorIsf(t, err, context.DeadlineExceeded, "got %v, want DeadlineExceeded", err)
 		i.Release()
 		start := time.Now()
 		for range 100 {
 			noError(t, db.PingContext(ctx))
 		}
-		if took := time.Since(start); took > 100*50*time.Millisecond {
-			t.Errorf("still delayed after the release: 100 pings took %v", took)
-		}
+		took := time.Since(start)
+		assert.Truef(t, took <= 100*50*time.Millisecond, "still delayed after the release: 100 pings took %v", took)
 	})
 }
 
 func TestDriverRefusesHalfClose(t *testing.T) {
 	d := fault.NewDriver(nil)
-	if _, err := d.Inject(fault.HalfClose, 1); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("got %v, want ErrUnsupported", err)
-	}
+	_, err := d.Inject(fault.HalfClose, 1)
+	assert.ErrorIsf(t, err, errors.ErrUnsupported, "got %v, want ErrUnsupported", err)
 }
 
 func TestDriverHeal(t *testing.T) {
@@ -704,9 +680,7 @@ func TestDriverHeal(t *testing.T) {
 		for range 3 {
 			noError(t, add(ctx, db, 1))
 		}
-		if !isHit(down) || isHit(later) {
-			t.Error("want the first fault hit and the second disarmed")
-		}
+		assert.True(t, isHit(down) && !isHit(later), "want the first fault hit and the second disarmed")
 	})
 }
 
@@ -726,29 +700,22 @@ func TestDriverPassesOptionalMethods(t *testing.T) {
 	noError(t, err)
 	noError(t, tx.Rollback())
 	wantList(t, n, 42, 44)
-	if n.resets == 0 {
-		t.Error("ResetSession was never called")
-	}
+	assert.NotEqual(t, 0, n.resets, "ResetSession was never called")
 
 	plain := sql.OpenDB(fault.NewDriver(connector(func() driver.Conn { return newPlainConn(n) })))
 	defer plain.Close()
-	if _, err := plain.ExecContext(ctx, "add", double(21)); err != nil {
-		t.Errorf("got %v; want the default conversion of a kind of int64", err)
-	}
-	if _, err := plain.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err == nil {
-		t.Error("began a read-only transaction with a driver that has none")
-	}
-	if _, err := plain.ExecContext(ctx, "add", sql.Named("n", 1)); err == nil {
-		t.Error("passed a named argument to a driver that takes none")
-	}
-	if _, err := plain.ExecContext(ctx, "drop"); err == nil {
-		t.Error("a statement that can't be prepared was executed")
-	}
+	_, err = plain.ExecContext(ctx, "add", double(21))
+	assert.NoErrorf(t, err, "got %v; want the default conversion of a kind of int64", err)
+	_, err = plain.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	assert.Error(t, err, "began a read-only transaction with a driver that has none")
+	_, err = plain.ExecContext(ctx, "add", sql.Named("n", 1))
+	assert.Error(t, err, "passed a named argument to a driver that takes none")
+	_, err = plain.ExecContext(ctx, "drop")
+	assert.Error(t, err, "a statement that can't be prepared was executed")
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := add(cancelled, plain, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
-	}
+	err = add(cancelled, plain, 1)
+	assert.ErrorIsf(t, err, context.Canceled, "got %v, want context.Canceled", err)
 
 	n = &numbers{}
 	converting := sql.OpenDB(fault.NewDriver(connector(func() driver.Conn { return convertingConn{newPlainConn(n)} })))
@@ -783,9 +750,8 @@ func TestConnector(t *testing.T) {
 		noError(t, db.PingContext(t.Context()))
 		noError(t, db.Close())
 	}
-	if want := []string{"x", "connector:x"}; !slices.Equal(names, want) {
-		t.Errorf("got %q, want %q", names, want)
-	}
+	want := []string{"x", "connector:x"}
+	assert.Truef(t, slices.Equal(names, want), "got %q, want %q", names, want)
 }
 
 // All kinds of faults under load: no call hangs, nothing is left open, and
@@ -833,14 +799,10 @@ func TestDriverUnderLoad(t *testing.T) {
 			count[v]++
 		}
 		for v := range done {
-			if count[v] != 1 {
-				t.Errorf("%d is there %d times, want once", v, count[v])
-			}
+			assert.Equalf(t, 1, count[v], "%d is there %d times, want once", v, count[v])
 		}
 		for v, c := range count {
-			if c > 1 {
-				t.Errorf("%d is there %d times", v, c)
-			}
+			assert.Truef(t, c <= 1, "%d is there %d times", v, c)
 		}
 	})
 }

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // patience limits every wait of these tests. A wait in a test that passes is
@@ -35,9 +37,7 @@ type lineServer struct {
 func newLineServer(t *testing.T) *lineServer {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &lineServer{addr: ln.Addr().String()}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -98,13 +98,9 @@ type client struct {
 func dial(t *testing.T, p *fault.Proxy) *client {
 	t.Helper()
 	conn, err := net.Dial("tcp", p.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
 	return &client{conn.(*net.TCPConn), bufio.NewReader(conn)}
 }
 
@@ -124,9 +120,7 @@ func (c *client) answer() (string, error) {
 func (c *client) mustAsk(t *testing.T, line string) {
 	t.Helper()
 	got, err := c.ask(line)
-	if err != nil || got != "ok "+line {
-		t.Fatalf("asked %q: got %q, %v", line, got, err)
-	}
+	require.Truef(t, err == nil && got == "ok "+line, "asked %q: got %q, %v", line, got, err)
 }
 
 // askAnew asks on a new connection, which may be reset while it is being made.
@@ -137,9 +131,7 @@ func askAnew(t *testing.T, p *fault.Proxy, line string) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
 	_, err = (&client{conn.(*net.TCPConn), bufio.NewReader(conn)}).ask(line)
 	return err
 }
@@ -147,30 +139,22 @@ func askAnew(t *testing.T, p *fault.Proxy, line string) error {
 // silent fails the test if data arrives within a short time.
 func (c *client) silent(t *testing.T) {
 	t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(30 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := c.answer(); !errors.Is(err, os.ErrDeadlineExceeded) || got != "" {
-		t.Errorf("got %q, %v; want silence", got, err)
-	}
-	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(30*time.Millisecond)))
+	got, err := c.answer()
+	assert.Truef(t, errors.Is(err, os.ErrDeadlineExceeded) && got == "", "got %q, %v; want silence", got, err)
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
 }
 
 func wantReset(t *testing.T, err error) {
 	t.Helper()
-	if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
-		t.Errorf("got %v, want a reset connection", err)
-	}
+	assert.Truef(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE),
+		"got %v, want a reset connection", err)
 }
 
 func newProxy(t *testing.T, target string) *fault.Proxy {
 	t.Helper()
 	p, err := fault.NewProxy(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	return p
 }
@@ -178,9 +162,7 @@ func newProxy(t *testing.T, target string) *fault.Proxy {
 func inject(t *testing.T, c fault.Control, kind fault.Kind, step int) fault.Injection {
 	t.Helper()
 	i, err := c.Inject(kind, step)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return i
 }
 
@@ -224,9 +206,8 @@ func TestProxyCounts(t *testing.T) {
 	a.mustAsk(t, "one")
 	b.mustAsk(t, "two")
 	a.mustAsk(t, "three")
-	if got, want := p.Stats(), (fault.ProxyStats{Open: 2, Opened: 2, RoundTrips: 3}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	got, want := p.Stats(), (fault.ProxyStats{Open: 2, Opened: 2, RoundTrips: 3})
+	assert.Truef(t, got == want, "got %+v, want %+v", got, want)
 	_ = a.Close()
 	_ = b.Close()
 	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
@@ -242,29 +223,24 @@ func TestProxyStepsOfPieces(t *testing.T) {
 	c := dial(t, p)
 	line := strings.Repeat("x", 1<<20)
 	c.mustAsk(t, line)
-	if got := p.Steps(); got != 1 {
-		t.Errorf("got %d steps, want 1", got)
-	}
+	got := p.Steps()
+	assert.Truef(t, got == 1, "got %d steps, want 1", got)
 	for _, piece := range []string{"a", "b", "c\n"} {
-		if _, err := io.WriteString(c, piece); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(c, piece)
+		require.NoError(t, err)
 		eventually(t, "two steps", func() bool { return p.Steps() == 2 })
 	}
 	if got, err := c.answer(); got != "ok abc" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if got := p.Steps(); got != 2 {
-		t.Errorf("got %d steps, want 2", got)
-	}
+	got = p.Steps()
+	assert.Truef(t, got == 2, "got %d steps, want 2", got)
 }
 
 // A client may end its stream and still read the answer.
 func TestProxyClientHalfCloses(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = ln.Close() }()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -285,17 +261,13 @@ func TestProxyClientHalfCloses(t *testing.T) {
 	for i := range sent {
 		sent[i] = byte(rand.IntN(256))
 	}
-	if _, err := c.Write(sent); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	_, err = c.Write(sent)
+	require.NoError(t, err)
+	require.NoError(t, c.CloseWrite())
 	got, err := io.ReadAll(c)
 	slices.Reverse(got)
-	if err != nil || !bytes.Equal(got, sent) {
-		t.Errorf("got %d bytes, %v; want the %d that were sent, in reverse", len(got), err, len(sent))
-	}
+	assert.Truef(t, err == nil && bytes.Equal(got, sent),
+		"got %d bytes, %v; want the %d that were sent, in reverse", len(got), err, len(sent))
 	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
 }
 
@@ -307,15 +279,11 @@ func TestProxyFailRequest(t *testing.T) {
 	other.mustAsk(t, "other")
 	i := inject(t, p, fault.FailRequest, 2)
 	c.mustAsk(t, "one")
-	if isHit(i) {
-		t.Error("hit at step 1, want 2")
-	}
+	assert.False(t, isHit(i), "hit at step 1, want 2")
 	_, err := c.ask("two")
 	wantReset(t, err)
 	waitHit(t, i)
-	if s.saw("two") {
-		t.Error("the store saw the request that failed")
-	}
+	assert.False(t, s.saw("two"), "the store saw the request that failed")
 	other.mustAsk(t, "three")
 }
 
@@ -326,13 +294,9 @@ func TestProxyLoseReply(t *testing.T) {
 	i := inject(t, p, fault.LoseReply, 1)
 	got, err := c.ask("one")
 	wantReset(t, err)
-	if got != "" {
-		t.Errorf("got %q of a lost answer", got)
-	}
+	assert.Emptyf(t, got, "got %q of a lost answer", got)
 	waitHit(t, i)
-	if !s.saw("one") {
-		t.Error("the store did not see the request whose answer was lost")
-	}
+	assert.True(t, s.saw("one"), "the store did not see the request whose answer was lost")
 	if got := p.Stats().Open; got != 0 {
 		t.Errorf("got %d open connections, want 0", got)
 	}
@@ -344,13 +308,10 @@ func TestProxyHoldReply(t *testing.T) {
 	p := newProxy(t, s.addr)
 	c, other := dial(t, p), dial(t, p)
 	i := inject(t, p, fault.HoldReply, 1)
-	if _, err := io.WriteString(c, "one\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(c, "one\n")
+	require.NoError(t, err)
 	waitHit(t, i)
-	if !s.saw("one") {
-		t.Error("held an answer before the store had acted")
-	}
+	assert.True(t, s.saw("one"), "held an answer before the store had acted")
 	other.mustAsk(t, "two")
 	c.silent(t)
 	if _, err := io.WriteString(c, "three\n"); err != nil { // sent before the answer arrived
@@ -361,9 +322,8 @@ func TestProxyHoldReply(t *testing.T) {
 	i.Release()
 	i.Release()
 	for _, want := range []string{"ok one", "ok three"} {
-		if got, err := c.answer(); got != want || err != nil {
-			t.Errorf("got %q, %v; want %q", got, err, want)
-		}
+		got, err := c.answer()
+		assert.Truef(t, got == want && err == nil, "got %q, %v; want %q", got, err, want)
 	}
 }
 
@@ -372,9 +332,8 @@ func TestProxyHoldReplyOfClientThatLeaves(t *testing.T) {
 	p := newProxy(t, s.addr)
 	c := dial(t, p)
 	i := inject(t, p, fault.HoldReply, 1)
-	if _, err := io.WriteString(c, "one\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(c, "one\n")
+	require.NoError(t, err)
 	waitHit(t, i)
 	_ = c.Close()
 	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
@@ -388,32 +347,25 @@ func TestProxyStall(t *testing.T) {
 	i := inject(t, p, fault.Stall, 2)
 	c.mustAsk(t, "one")
 	for conn, line := range map[*client]string{c: "two", other: "three", leaver: "four", dial(t, p): "five"} {
-		if _, err := io.WriteString(conn, line+"\n"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(conn, line+"\n")
+		require.NoError(t, err)
 	}
 	waitHit(t, i)
 	c.silent(t)
 	other.silent(t)
 	for _, line := range []string{"two", "three", "four", "five"} {
-		if s.saw(line) {
-			t.Errorf("the store saw %q", line)
-		}
+		assert.Falsef(t, s.saw(line), "the store saw %q", line)
 	}
 	_ = leaver.Close()
 	i.Release()
-	if got, err := c.answer(); got != "ok two" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if got, err := other.answer(); got != "ok three" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
+	got, err := c.answer()
+	assert.Truef(t, got == "ok two" && err == nil, "got %q, %v", got, err)
+	got, err = other.answer()
+	assert.Truef(t, got == "ok three" && err == nil, "got %q, %v", got, err)
 	c.mustAsk(t, "six")
 	eventually(t, "the store sees what a new connection sent", func() bool { return s.saw("five") })
 	eventually(t, "the client that left is gone", func() bool { return p.Stats().Open == 3 })
-	if s.saw("four") {
-		t.Error("the store saw what was sent by a client that left during the stall")
-	}
+	assert.False(t, s.saw("four"), "the store saw what was sent by a client that left during the stall")
 }
 
 // TestProxyStallOfABusyProcess: if a client closes its connection before the
@@ -438,16 +390,13 @@ func TestProxyStallOfABusyProcess(t *testing.T) {
 		c.mustAsk(t, "hello")
 		i := inject(t, p, fault.Stall, 1)
 		line := fmt.Sprint("left ", n)
-		if _, err := io.WriteString(c, line+"\n"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(c, line+"\n")
+		require.NoError(t, err)
 		waitHit(t, i)
 		_ = c.Close()
 		i.Release()
 		eventually(t, "the client that left is gone", func() bool { return p.Stats().Open == 0 })
-		if s.saw(line) {
-			t.Fatalf("the store saw %q, which was sent by a client that left during the stall", line)
-		}
+		require.Falsef(t, s.saw(line), "the store saw %q, which was sent by a client that left during the stall", line)
 	}
 }
 
@@ -457,9 +406,8 @@ func TestProxyCutReply(t *testing.T) {
 	c := dial(t, p)
 	i := inject(t, p, fault.CutReply, 1)
 	got, err := c.ask("0123456789")
-	if !errors.Is(err, io.EOF) || got != "ok 0123" {
-		t.Errorf("got %q, %v; want half of the answer and the end of the stream", got, err)
-	}
+	assert.Truef(t, errors.Is(err, io.EOF) && got == "ok 0123",
+		"got %q, %v; want half of the answer and the end of the stream", got, err)
 	waitHit(t, i)
 	dial(t, p).mustAsk(t, "two")
 }
@@ -475,9 +423,7 @@ func TestProxyCut(t *testing.T) {
 	waitHit(t, i)
 	_, err = other.answer()
 	wantReset(t, err)
-	if s.saw("two") {
-		t.Error("the store saw the request that was cut")
-	}
+	assert.False(t, s.saw("two"), "the store saw the request that was cut")
 	dial(t, p).mustAsk(t, "three")
 }
 
@@ -497,9 +443,7 @@ func TestProxyDown(t *testing.T) {
 	}
 	i.Release()
 	dial(t, p).mustAsk(t, "four")
-	if s.saw("two") || s.saw("three") {
-		t.Error("the store saw a request while it was down")
-	}
+	assert.True(t, !s.saw("two") && !s.saw("three"), "the store saw a request while it was down")
 }
 
 func TestProxyHalfClose(t *testing.T) {
@@ -507,13 +451,11 @@ func TestProxyHalfClose(t *testing.T) {
 	p := newProxy(t, s.addr)
 	c := dial(t, p)
 	i := inject(t, p, fault.HalfClose, 1)
-	if got, err := c.ask("one"); !errors.Is(err, io.EOF) || got != "" {
-		t.Errorf("got %q, %v; want the end of the stream", got, err)
-	}
+	got, err := c.ask("one")
+	assert.Truef(t, errors.Is(err, io.EOF) && got == "", "got %q, %v; want the end of the stream", got, err)
 	waitHit(t, i)
-	if _, err := io.WriteString(c, "two\n"); err != nil {
-		t.Errorf("the client may no longer send: %v", err)
-	}
+	_, err = io.WriteString(c, "two\n")
+	assert.NoError(t, err, "the client may no longer send")
 	eventually(t, "the store sees what is sent", func() bool { return s.saw("two") })
 }
 
@@ -526,9 +468,8 @@ func TestProxyDelay(t *testing.T) {
 	for _, line := range []string{"two", "three"} {
 		start := time.Now()
 		c.mustAsk(t, line)
-		if took := time.Since(start); took < 50*time.Millisecond {
-			t.Errorf("%s took %v, want 50ms", line, took)
-		}
+		took := time.Since(start)
+		assert.Truef(t, took >= 50*time.Millisecond, "%s took %v, want 50ms", line, took)
 	}
 	waitHit(t, i)
 	i.Release()
@@ -536,9 +477,8 @@ func TestProxyDelay(t *testing.T) {
 	for range 100 {
 		c.mustAsk(t, "four")
 	}
-	if took := time.Since(start); took > 100*50*time.Millisecond {
-		t.Errorf("still delayed after the release: 100 round trips took %v", took)
-	}
+	took := time.Since(start)
+	assert.Truef(t, took <= 100*50*time.Millisecond, "still delayed after the release: 100 round trips took %v", took)
 }
 
 func TestProxyReleaseDisarms(t *testing.T) {
@@ -553,9 +493,7 @@ func TestProxyReleaseDisarms(t *testing.T) {
 		c.mustAsk(t, "one")
 	}
 	for _, i := range append(healed, released) {
-		if isHit(i) {
-			t.Error("a fault that was disarmed took effect")
-		}
+		assert.False(t, isHit(i), "a fault that was disarmed took effect")
 	}
 }
 
@@ -564,19 +502,16 @@ func TestProxyHealEndsWhatIsInForce(t *testing.T) {
 	p := newProxy(t, s.addr)
 	a, b := dial(t, p), dial(t, p)
 	hold, stall := inject(t, p, fault.HoldReply, 1), inject(t, p, fault.Stall, 2)
-	if _, err := io.WriteString(a, "one\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(a, "one\n")
+	require.NoError(t, err)
 	waitHit(t, hold)
-	if _, err := io.WriteString(b, "two\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(b, "two\n")
+	require.NoError(t, err)
 	waitHit(t, stall)
 	p.Heal()
 	for _, c := range []*client{a, b} {
-		if got, err := c.answer(); err != nil {
-			t.Errorf("got %q, %v", got, err)
-		}
+		got, err := c.answer()
+		assert.NoErrorf(t, err, "got %q,", got)
 	}
 }
 
@@ -588,26 +523,21 @@ func TestProxyCountsFromEachInjection(t *testing.T) {
 	second := inject(t, p, fault.CutReply, 2)
 	c.mustAsk(t, "two")
 	first := inject(t, p, fault.HoldReply, 1) // the same step as second
-	if _, err := io.WriteString(c, "three\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(c, "three\n")
+	require.NoError(t, err)
 	waitHit(t, first)
-	if isHit(second) {
-		t.Error("the answer was cut while it was held")
-	}
+	assert.False(t, isHit(second), "the answer was cut while it was held")
 	first.Release()
-	if got, err := c.answer(); !errors.Is(err, io.EOF) {
-		t.Errorf("got %q, %v; want the end of the stream", got, err)
-	}
+	got, err := c.answer()
+	assert.ErrorIsf(t, err, io.EOF, "got %q, %v; want the end of the stream", got, err)
 	waitHit(t, second)
 }
 
 func TestProxyRefusesNonsense(t *testing.T) {
 	p := newProxy(t, "127.0.0.1:1")
 	for _, kind := range []fault.Kind{0, -1, fault.Delay + 1} {
-		if _, err := p.Inject(kind, 1); !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("Inject(%d, 1): got %v, want ErrUnsupported", kind, err)
-		}
+		_, err := p.Inject(kind, 1)
+		assert.ErrorIsf(t, err, errors.ErrUnsupported, "Inject(%d, 1): got %v, want ErrUnsupported", kind, err)
 	}
 	for _, step := range []int{0, -1} {
 		if _, err := p.Inject(fault.Cut, step); err == nil || errors.Is(err, errors.ErrUnsupported) {
@@ -619,9 +549,7 @@ func TestProxyRefusesNonsense(t *testing.T) {
 func TestProxyWithoutTarget(t *testing.T) {
 	s := newLineServer(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = ln.Close()
 	p := newProxy(t, ln.Addr().String())
 	wantReset(t, askAnew(t, p, "one"))
@@ -635,40 +563,30 @@ func TestProxyDialContext(t *testing.T) {
 	p := newProxy(t, three.addr)
 	through := func(s *lineServer) *client {
 		conn, err := p.DialContext(t.Context(), "tcp", s.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
 		return &client{conn.(*net.TCPConn), bufio.NewReader(conn)}
 	}
 	a, b := through(one), through(two)
 	a.mustAsk(t, "a")
 	b.mustAsk(t, "b")
 	dial(t, p).mustAsk(t, "c")
-	if !one.saw("a") || !two.saw("b") || !three.saw("c") || one.saw("b") || two.saw("a") {
-		t.Error("a connection went to another store than was asked for")
-	}
+	assert.True(t, one.saw("a") && two.saw("b") && three.saw("c") && !one.saw("b") && !two.saw("a"),
+		"a connection went to another store than was asked for")
 	lost := inject(t, p, fault.LoseReply, 2)
 	a.mustAsk(t, "d")
 	_, err := b.ask("e")
 	wantReset(t, err)
 	waitHit(t, lost)
-	if !two.saw("e") {
-		t.Error("the reply was lost before the store had acted")
-	}
-	if got := p.Steps(); got != 5 {
-		t.Errorf("got %d steps over all stores, want 5", got)
-	}
+	assert.True(t, two.saw("e"), "the reply was lost before the store had acted")
+	got := p.Steps()
+	assert.Truef(t, got == 5, "got %d steps over all stores, want 5", got)
 }
 
 func TestProxyStoreCloses(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = ln.Close() }()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -683,9 +601,7 @@ func TestProxyStoreCloses(t *testing.T) {
 	p := newProxy(t, ln.Addr().String())
 	c := dial(t, p)
 	got, err := io.ReadAll(c)
-	if string(got) != "hello and goodbye\n" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
+	assert.Truef(t, string(got) == "hello and goodbye\n" && err == nil, "got %q, %v", got, err)
 	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
 	if got := p.Steps(); got != 0 {
 		t.Errorf("got %d steps, want 0", got)
@@ -712,9 +628,8 @@ func TestProxyManyConnections(t *testing.T) {
 	}
 	wg.Wait()
 	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
-	if got, want := p.Stats(), (fault.ProxyStats{Opened: clients, RoundTrips: clients * lines}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	got, want := p.Stats(), (fault.ProxyStats{Opened: clients, RoundTrips: clients * lines})
+	assert.Truef(t, got == want, "got %+v, want %+v", got, want)
 }
 
 // Faults of every kind under load: the proxy neither hangs nor leaks, and every
@@ -744,9 +659,7 @@ func TestProxyUnderLoad(t *testing.T) {
 					if err != nil {
 						break
 					}
-					if got != "ok "+line {
-						t.Errorf("asked %q, got %q", line, got)
-					}
+					assert.Equalf(t, "ok "+line, got, "asked %q", line)
 				}
 				_ = c.Close()
 			}
@@ -761,20 +674,14 @@ func TestProxyUnderLoad(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, p.Close())
+	assert.NoError(t, p.Close())
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	if bytes.Contains(stacks, []byte("fault.(*link)")) || bytes.Contains(stacks, []byte("fault.(*Proxy)")) {
-		t.Errorf("goroutines of the proxy are left:\n%s", stacks)
-	}
-	if got := p.Stats().Open; got != 0 {
-		t.Errorf("got %d open connections, want 0", got)
-	}
+	assert.Truef(t, !bytes.Contains(stacks, []byte("fault.(*link)")) && !bytes.Contains(stacks, []byte("fault.(*Proxy)")),
+		"goroutines of the proxy are left:\n%s", stacks)
+	got := p.Stats().Open
+	assert.Equalf(t, 0, got, "got %d open connections, want 0", got)
 }
 
 func TestProxyCloseWithFaultsInForce(t *testing.T) {
@@ -783,17 +690,14 @@ func TestProxyCloseWithFaultsInForce(t *testing.T) {
 		p := newProxy(t, s.addr)
 		c := dial(t, p)
 		i := inject(t, p, kind, 1)
-		if _, err := io.WriteString(c, "one\n"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(c, "one\n")
+		require.NoError(t, err)
 		waitHit(t, i)
 		closed := make(chan error, 1)
 		go func() { closed <- p.Close() }()
 		select {
 		case err := <-closed:
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 		case <-time.After(patience):
 			t.Fatalf("kind %d: Close hangs", kind)
 		}

@@ -19,6 +19,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // programVariable names the program that this test binary is, instead of running tests.
@@ -124,17 +126,11 @@ func runOf(t *testing.T, name string, only ...string) (*adaptertest.Report, *Poo
 	t.Helper()
 	pool := poolOf(t, name, 2*time.Second)
 	hello, err := pool.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h, err := pool.Harness(hello)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Only: only, Rounds: adaptertest.QuickRounds})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return report, pool
 }
 
@@ -148,14 +144,12 @@ func TestCorrectProgram(t *testing.T) {
 		t.Errorf("%s; faults %v", report.Summary(), pool.Faults())
 	}
 	for _, id := range []string{"ALIAS-03"} {
-		if x, _ := report.Result(id); x.Outcome != adaptertest.NotVerified {
-			t.Errorf("%s: %s", id, x.Outcome)
-		}
+		x, _ := report.Result(id)
+		assert.Equal(t, adaptertest.NotVerified, x.Outcome, id)
 	}
 	for _, id := range []string{"CTX-01", "ISO-03", "ISO-04", "LIFE-04", "LIFE-05", "LIFE-09"} {
-		if x, _ := report.Result(id); x.Outcome != adaptertest.Pass {
-			t.Errorf("%s: %s %s", id, x.Outcome, x.Reason)
-		}
+		x, _ := report.Result(id)
+		assert.Equalf(t, adaptertest.Pass, x.Outcome, "%s: %s %s", id, x.Outcome, x.Reason)
 	}
 }
 
@@ -177,17 +171,14 @@ func TestBadPrograms(t *testing.T) {
 			t.Parallel()
 			report, pool := runOf(t, name, "ACCT-01", "ACCT-10", "SESS-01")
 			x, _ := report.Result("ACCT-10")
-			if x.Outcome != adaptertest.NotReached || !strings.Contains(x.Reason, want) {
-				t.Errorf("ACCT-10 is %s: %s\nwant %s", x.Outcome, x.Reason, want)
-			}
+			assert.Truef(t, x.Outcome == adaptertest.NotReached && strings.Contains(x.Reason, want),
+				"ACCT-10 is %s: %s\nwant %s", x.Outcome, x.Reason, want)
 			for _, id := range []string{"ACCT-01", "SESS-01"} {
-				if x, _ := report.Result(id); x.Outcome != adaptertest.Pass {
-					t.Errorf("%s is %s: %s", id, x.Outcome, x.Reason)
-				}
+				x, _ := report.Result(id)
+				assert.Equalf(t, adaptertest.Pass, x.Outcome, "%s is %s: %s", id, x.Outcome, x.Reason)
 			}
-			if len(pool.Faults()) != 1 || !strings.HasPrefix(report.Verdict(), "incomplete") {
-				t.Errorf("faults %v, verdict %q", pool.Faults(), report.Verdict())
-			}
+			assert.Truef(t, len(pool.Faults()) == 1 && strings.HasPrefix(report.Verdict(), "incomplete"),
+				"faults %v, verdict %q", pool.Faults(), report.Verdict())
 		})
 	}
 }
@@ -217,17 +208,14 @@ func TestAnswersInAnyOrder(t *testing.T) {
 		}
 	}()
 	l, err := newLink(t.Context(), fromProgram, toProgram, usualSilence, func() { _ = toProgram.Close() }, func(*Fault) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.close()
 	var calls sync.WaitGroup
 	for _, name := range []string{"ping", "stats"} {
 		calls.Go(func() {
 			var got string
-			if err := l.control(t.Context(), &got, name, 0); err != nil || got != name {
-				t.Errorf("%s got the answer to %q, error %v", name, got, err)
-			}
+			err := l.control(t.Context(), &got, name, 0)
+			assert.Truef(t, err == nil && got == name, "%s got the answer to %q, error %v", name, got, err)
 		})
 	}
 	calls.Wait()
@@ -243,12 +231,10 @@ func TestNameInOtherCaseIsAFault(t *testing.T) {
 		read line; echo '{"id":2,"result":{"handle":1,"methods":["getUser","listSessionsByUserID"]}}'; cat`
 	pool := &Pool{Silence: 2 * time.Second, Command: func() *exec.Cmd { return exec.CommandContext(t.Context(), "sh", "-c", script) }}
 	defer pool.Close()
-	if _, err := pool.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.open(t, 0, Opening{Store: "s"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := pool.Start(t.Context())
+	require.NoError(t, err)
+	_, err = pool.open(t, 0, Opening{Store: "s"})
+	require.NoError(t, err)
 	const want = "the program: it names the method listSessionsByUserID, which is spelled listSessionsByUserId"
 	if faults := pool.Faults(); len(faults) == 0 || !strings.Contains(faults[0].Error(), want) {
 		t.Errorf("got the faults %v, want one with %q", faults, want)
@@ -277,18 +263,15 @@ func TestProgramsThatDoNotStart(t *testing.T) {
 		pool := &Pool{Silence: silence, Command: func() *exec.Cmd { return exec.CommandContext(t.Context(), command[0], command[1:]...) }}
 		_, err := pool.Start(t.Context())
 		var fault *Fault
-		if !errors.As(err, &fault) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Truef(t, errors.As(err, &fault) && strings.Contains(err.Error(), name), "%s: %v", name, err)
 		pool.Close()
 	}
 }
 
 // TestSlowStart starts a program that takes longer than a silence.
 func TestSlowStart(t *testing.T) {
-	if hello, err := poolOf(t, "slow", time.Second).Start(t.Context()); err != nil || hello.Name != "model" {
-		t.Errorf("got %q, error %v", hello.Name, err)
-	}
+	hello, err := poolOf(t, "slow", time.Second).Start(t.Context())
+	assert.Truef(t, err == nil && hello.Name == "model", "got %q, error %v", hello.Name, err)
 }
 
 // TestStopsAfterThreeFaults runs more clauses over a program that always dies.
@@ -310,14 +293,12 @@ func TestValues(t *testing.T) {
 		time.Date(-44, 3, 15, 0, 0, 0, 0, time.UTC), {}, time.Date(2040, 2, 29, 1, 2, 3, 0, kathmandu),
 	} {
 		got, err := parseInstant(formatInstant(instant))
-		if err != nil || !got.Equal(instant) || got.Format(time.RFC3339Nano) != instant.Format(time.RFC3339Nano) {
-			t.Errorf("%v: got %v, error %v", instant, got, err)
-		}
+		assert.Truef(t, err == nil && got.Equal(instant) && got.Format(time.RFC3339Nano) == instant.Format(time.RFC3339Nano),
+			"%v: got %v, error %v", instant, got, err)
 	}
 	for _, text := range []string{"", "2026", "2026-13-01T00:00:00Z", "+2026-01-01T00:00:00Z", "tomorrow", "2026-01-02"} {
-		if _, err := parseInstant(text); err == nil {
-			t.Errorf("%q is an instant", text)
-		}
+		_, err := parseInstant(text)
+		assert.Errorf(t, err, "%q is an instant", text)
 	}
 }
 
@@ -325,10 +306,7 @@ func TestValues(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	line, err := readLine(bufio.NewReader(strings.NewReader(long + "\nrest")))
-	if err != nil || string(line) != long {
-		t.Errorf("%d bytes, error %v", len(line), err)
-	}
-	if _, err := readLine(bufio.NewReader(strings.NewReader(strings.Repeat("x", mostLine+1<<16)))); err == nil {
-		t.Error("a line without end is read")
-	}
+	assert.Truef(t, err == nil && string(line) == long, "%d bytes, error %v", len(line), err)
+	_, err = readLine(bufio.NewReader(strings.NewReader(strings.Repeat("x", mostLine+1<<16))))
+	assert.Error(t, err, "a line without end is read")
 }

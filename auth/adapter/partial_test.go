@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // sessionsOnly has the four session methods and implements Sweeper.
@@ -42,31 +44,21 @@ type pointerMethods struct{ sessionsOnly }
 
 func TestPartialKeepsWhatIsThere(t *testing.T) {
 	p, err := adapter.Partial(sessionsOnly{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := p.CreateSession(t.Context(), adapter.Session{SessionToken: "t"})
-	if err != nil || s.SessionToken != "t" {
-		t.Fatalf("CreateSession: got %v, %v", s, err)
-	}
+	require.Truef(t, err == nil && s.SessionToken == "t", "CreateSession: got %v, %v", s, err)
 	sw, ok := p.(adapter.Sweeper)
-	if !ok {
-		t.Fatal("a sweeping value is no longer a Sweeper")
-	}
-	if got, _ := sw.DeleteExpired(t.Context(), time.Now()); got.Sessions != 7 {
-		t.Errorf("DeleteExpired: got %v", got)
-	}
+	require.True(t, ok, "a sweeping value is no longer a Sweeper")
+	got, _ := sw.DeleteExpired(t.Context(), time.Now())
+	assert.Truef(t, got.Sessions == 7, "DeleteExpired: got %v", got)
 }
 
 func TestPartialMissingMethodsFail(t *testing.T) {
 	p, err := adapter.Partial(sessionsOnly{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	missing := p.Missing()
-	if len(missing) != 15 || missing[0] != "CreateUser" || missing[14] != "UpdateAuthenticatorCounter" {
-		t.Fatalf("Missing: got %v", missing)
-	}
+	require.Truef(t, len(missing) == 15 && missing[0] == "CreateUser" && missing[14] == "UpdateAuthenticatorCounter",
+		"Missing: got %v", missing)
 	v := reflect.ValueOf(p)
 	for _, name := range missing {
 		m := v.MethodByName(name)
@@ -76,27 +68,19 @@ func TestPartialMissingMethodsFail(t *testing.T) {
 		}
 		out := m.Call(in)
 		err, _ := out[1].Interface().(error)
-		if !errors.Is(err, adapter.ErrUnsupported) || !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got error %v, want one that names it and matches ErrUnsupported", name, err)
-		}
-		if !out[0].IsNil() {
-			t.Errorf("%s: a record came with the error", name)
-		}
+		assert.Truef(t, errors.Is(err, adapter.ErrUnsupported) && errors.Is(err, errors.ErrUnsupported) && strings.Contains(err.Error(), name),
+			"%s: got error %v, want one that names it and matches ErrUnsupported", name, err)
+		assert.Truef(t, out[0].IsNil(), "%s: a record came with the error", name)
 	}
 }
 
 func TestPartialOfPartial(t *testing.T) {
 	inner, err := adapter.Partial(sessionsOnly{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	outer, err := adapter.Partial(inner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(outer.Missing(), inner.Missing()) || len(adapter.Missing(outer)) != 15 {
-		t.Errorf("got %v, want %v", outer.Missing(), inner.Missing())
-	}
+	require.NoError(t, err)
+	assert.Truef(t, reflect.DeepEqual(outer.Missing(), inner.Missing()) && len(adapter.Missing(outer)) == 15,
+		"got %v, want %v", outer.Missing(), inner.Missing())
 }
 
 // revoking has one optional interface.
@@ -112,25 +96,17 @@ func (revoking) DeleteSessionsByUserID(context.Context, string, string) (int64, 
 
 func TestCapability(t *testing.T) {
 	p, err := adapter.Partial(revoking{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lists, ok := adapter.Capability[adapter.SessionLists](p)
-	if !ok {
-		t.Fatal("Partial hides an optional interface")
-	}
-	if n, _ := lists.DeleteSessionsByUserID(t.Context(), "", ""); n != 7 {
-		t.Errorf("got %d", n)
-	}
-	if _, ok := adapter.Capability[adapter.Sweeper](p); !ok {
-		t.Error("Partial hides Sweeper")
-	}
-	if _, ok := adapter.Capability[adapter.SignUps](p); ok {
-		t.Error("an interface that the value lacks was found")
-	}
-	if _, ok := adapter.Capability[adapter.SignUps](nil); ok {
-		t.Error("nil has an optional interface")
-	}
+	require.True(t, ok, "Partial hides an optional interface")
+	n, _ := lists.DeleteSessionsByUserID(t.Context(), "", "")
+	assert.Truef(t, n == 7, "got %d", n)
+	_, ok = adapter.Capability[adapter.Sweeper](p)
+	assert.True(t, ok, "Partial hides Sweeper")
+	_, ok = adapter.Capability[adapter.SignUps](p)
+	assert.False(t, ok, "an interface that the value lacks was found")
+	_, ok = adapter.Capability[adapter.SignUps](nil)
+	assert.False(t, ok, "nil has an optional interface")
 }
 
 // unready has the methods of SessionLists, and can't serve one of them at this site.
@@ -146,17 +122,13 @@ type unreadyAdapter struct {
 
 func TestCapabilityThatIsNotReady(t *testing.T) {
 	p, err := adapter.Partial(unready{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, a := range map[string]adapter.Adapter{"of Partial": p, "of its own": unreadyAdapter{}} {
-		if lists, ok := adapter.Capability[adapter.SessionLists](a); ok || lists != nil {
-			t.Errorf("%s: an interface was found, of which Missing names a method", name)
-		}
+		lists, ok := adapter.Capability[adapter.SessionLists](a)
+		assert.Truef(t, !ok && lists == nil, "%s: an interface was found, of which Missing names a method", name)
 	}
-	if _, ok := adapter.Capability[adapter.Sweeper](p); !ok {
-		t.Error("another interface is gone")
-	}
+	_, ok := adapter.Capability[adapter.Sweeper](p)
+	assert.True(t, ok, "another interface is gone")
 }
 
 func TestPasswordCheck(t *testing.T) {
@@ -179,14 +151,11 @@ func TestPasswordCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := c.p.Check()
 			if c.want == "" {
-				if err != nil {
-					t.Errorf("got %v", err)
-				}
+				assert.NoError(t, err)
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
-				t.Errorf("got %v, want an error with %q and without the text", err, c.want)
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "secret"),
+				"got %v, want an error with %q and without the text", err, c.want)
 		})
 	}
 }
@@ -209,9 +178,8 @@ func TestPartialRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := adapter.Partial(c.v)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Fatalf("got %v, %v; want an error containing %q", p, err, c.want)
-			}
+			require.Truef(t, err != nil && strings.Contains(err.Error(), c.want),
+				"got %v, %v; want an error containing %q", p, err, c.want)
 		})
 	}
 }
@@ -220,18 +188,11 @@ func TestChange(t *testing.T) {
 	name := "Ada"
 	u := adapter.User{ID: "1", Name: &name, Email: "a@example.com"}
 	adapter.UserUpdate{ID: "1", Name: adapter.To[*string](nil), Email: adapter.To("b@example.com")}.Apply(&u)
-	if u.Name != nil || u.Email != "b@example.com" || u.ID != "1" {
-		t.Errorf("got %+v", u)
-	}
+	assert.Truef(t, u.Name == nil && u.Email == "b@example.com" && u.ID == "1", "got %+v", u)
 	s := adapter.Session{SessionToken: "t", UserID: "1"}
 	adapter.SessionUpdate{SessionToken: "t", Expires: adapter.To(time.Unix(5, 0))}.Apply(&s)
-	if s.UserID != "1" || !s.Expires.Equal(time.Unix(5, 0)) {
-		t.Errorf("got %+v", s)
-	}
-	if v, ok := (adapter.Change[string]{}).Get(); ok || v != "" {
-		t.Errorf("zero Change is set")
-	}
-	if !adapter.To("").IsSet() {
-		t.Errorf("To is not set")
-	}
+	assert.Truef(t, s.UserID == "1" && s.Expires.Equal(time.Unix(5, 0)), "got %+v", s)
+	v, ok := (adapter.Change[string]{}).Get()
+	assert.True(t, !ok && v == "", "zero Change is set")
+	assert.True(t, adapter.To("").IsSet(), "To is not set")
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestRecordsRoundTrip: a program may store records as JSON. Encoding a record
@@ -23,19 +25,13 @@ func TestRecordsRoundTrip(t *testing.T) {
 				fillIn(t, reflect.ValueOf(record).Elem(), "record")
 			}
 			text, err := json.Marshal(record)
-			if err != nil {
-				t.Fatalf("%T: %v", record, err)
-			}
+			require.NoErrorf(t, err, "%T", record)
 			read := reflect.New(reflect.TypeOf(record).Elem()).Interface()
-			if err := json.Unmarshal(text, read); err != nil {
-				t.Fatalf("%T: %v", record, err)
-			}
+			require.NoErrorf(t, json.Unmarshal(text, read), "%T", record)
 			if empty && reflect.TypeOf(record) == reflect.TypeFor[*adapter.Account]() {
 				read.(*adapter.Account).AuthorizationDetails = nil // decoded as the text null
 			}
-			if !reflect.DeepEqual(read, record) {
-				t.Errorf("%T is not what was encoded: %s", record, text)
-			}
+			assert.Equalf(t, record, read, "%T is not what was encoded: %s", record, text)
 		}
 	}
 }

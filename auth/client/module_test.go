@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/client"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func serve(method, path string, header ...string) *httptest.ResponseRecorder {
@@ -29,20 +31,13 @@ func TestModuleIsSmall(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, _ = io.WriteString(z, client.Module)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, z.Close())
 	t.Logf("%d bytes compressed", b.Len())
-	if b.Len() >= 4096 {
-		t.Errorf("%d bytes compressed, want fewer than 4096", b.Len())
-	}
-	if regexp.MustCompile(`\beval\(|new Function|innerHTML|document\.write`).MatchString(client.Module) {
-		t.Error("the module has what a strict content security policy forbids")
-	}
+	assert.Truef(t, b.Len() < 4096, "%d bytes compressed, want fewer than 4096", b.Len())
+	assert.False(t, regexp.MustCompile(`\beval\(|new Function|innerHTML|document\.write`).MatchString(client.Module),
+		"the module has what a strict content security policy forbids")
 }
 
 // TestBelowAPath: on a site below a path the module is served below that path, and
@@ -53,9 +48,7 @@ func TestBelowAPath(t *testing.T) {
 		"/app" + client.Path(): 200, "/app" + client.Prefix + "gatehouse.js": 200, "/a/b" + client.Prefix + "passkey.js": 200,
 		client.Prefix + "x.js": 404, client.Prefix + "../gatehouse.js": 404, "/app/gatehouse.js": 404, "/app": 404,
 	} {
-		if w := serve(http.MethodGet, path); w.Code != status {
-			t.Errorf("%s: status %d, want %d", path, w.Code, status)
-		}
+		assert.Equalf(t, status, serve(http.MethodGet, path).Code, "%s: status", path)
 	}
 }
 
@@ -63,43 +56,26 @@ func TestBelowAPath(t *testing.T) {
 // one is asked for again.
 func TestPathIsImmutable(t *testing.T) {
 	t.Parallel()
-	if !regexp.MustCompile(`^/gatehouse/gatehouse-[0-9a-f]{16}\.js$`).MatchString(client.Path()) {
-		t.Fatalf("the path is %s", client.Path())
-	}
+	require.Truef(t, regexp.MustCompile(`^/gatehouse/gatehouse-[0-9a-f]{16}\.js$`).MatchString(client.Path()),
+		"the path is %s", client.Path())
 	hashed, plain := serve(http.MethodGet, client.Path()), serve(http.MethodGet, client.Prefix+"gatehouse.js")
 	for _, w := range []*httptest.ResponseRecorder{hashed, plain} {
-		if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") || w.Header().Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("got %d, %v", w.Code, w.Header())
-		}
+		assert.Truef(t, w.Code == http.StatusOK && strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") && w.Header().Get("X-Content-Type-Options") == "nosniff",
+			"got %d, %v", w.Code, w.Header())
 	}
-	if hashed.Body.String() != plain.Body.String() {
-		t.Error("the two differ")
-	}
-	if got := hashed.Header().Get("Cache-Control"); !strings.Contains(got, "immutable") {
-		t.Errorf("with the hash: Cache-Control is %s", got)
-	}
-	if got := plain.Header().Get("Cache-Control"); got != "no-cache" {
-		t.Errorf("without: Cache-Control is %s", got)
-	}
-	if w := serve(http.MethodGet, client.Prefix+"gatehouse.js", "If-None-Match", plain.Header().Get("ETag")); w.Code != http.StatusNotModified {
-		t.Errorf("asked again: status %d, want 304", w.Code)
-	}
+	assert.Equal(t, plain.Body.String(), hashed.Body.String(), "the two differ")
+	assert.Contains(t, hashed.Header().Get("Cache-Control"), "immutable", "with the hash: Cache-Control")
+	assert.Equal(t, "no-cache", plain.Header().Get("Cache-Control"), "without: Cache-Control")
+	w := serve(http.MethodGet, client.Prefix+"gatehouse.js", "If-None-Match", plain.Header().Get("ETag"))
+	assert.Equal(t, http.StatusNotModified, w.Code, "asked again: status")
 	passkey := regexp.MustCompile(`import\("\./(passkey-[0-9a-f]{16}\.js)"\)`).FindStringSubmatch(hashed.Body.String())
-	if passkey == nil {
-		t.Fatal("the module does not import the passkey script by its hash")
-	}
-	if w := serve(http.MethodGet, client.Prefix+passkey[1]); w.Code != http.StatusOK || w.Body.String() != client.Passkey {
-		t.Errorf("the passkey script: status %d", w.Code)
-	}
+	require.NotNil(t, passkey, "the module does not import the passkey script by its hash")
+	w = serve(http.MethodGet, client.Prefix+passkey[1])
+	assert.Truef(t, w.Code == http.StatusOK && w.Body.String() == client.Passkey, "the passkey script: status %d", w.Code)
 	for _, path := range []string{"gatehouse-0000000000000000.js", "", "module", "../client/doc.go"} {
-		if w := serve(http.MethodGet, client.Prefix+path); w.Code != http.StatusNotFound {
-			t.Errorf("%s: status %d, want 404", path, w.Code)
-		}
+		assert.Equalf(t, http.StatusNotFound, serve(http.MethodGet, client.Prefix+path).Code, "%s: status", path)
 	}
-	if w := serve(http.MethodPost, client.Path()); w.Code != http.StatusNotFound {
-		t.Errorf("POST: status %d, want 404", w.Code)
-	}
-	if w := serve(http.MethodGet, client.Prefix+"gatehouse.d.ts"); w.Body.String() != client.Types {
-		t.Error("the types are not served")
-	}
+	assert.Equal(t, http.StatusNotFound, serve(http.MethodPost, client.Path()).Code, "POST: status")
+	assert.Equal(t, client.Types, serve(http.MethodGet, client.Prefix+"gatehouse.d.ts").Body.String(),
+		"the types are not served")
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // BenchmarkMiddleware measures a request through Middleware.Load whose handler
@@ -22,9 +24,7 @@ import (
 // ratios of twenty pairs.
 func BenchmarkMiddleware(b *testing.B) {
 	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "u", "name": "Ada Lovelace", "email": "ada@example.com"}, Secrets: []string{secret}, Salt: jwt.CookieName})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	for name, cookie := range map[string]string{"session": jwt.CookieName + "=" + token, "anonymous": ""} {
 		b.Run(name, func(b *testing.B) {
 			load, refresh := benchRequests(b, cookie)
@@ -62,9 +62,7 @@ func used(b *testing.B, n int, f func()) time.Duration {
 
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -78,15 +76,13 @@ func benchRequests(t testing.TB, cookie string) (load, refresh func()) {
 		r.Header.Set("Cookie", cookie)
 	}
 	page := m.Load(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if s, err := auth.FromContext(r.Context()); (err == nil && s.User.ID == "u") != (cookie != "") {
-			t.Fatalf("got %v, %v", s, err)
-		}
+		s, err := auth.FromContext(r.Context())
+		require.Equalf(t, cookie != "", err == nil && s.User.ID == "u", "got %v, %v", s, err)
 	}))
 	w := headerOf{}
 	return func() { page.ServeHTTP(w, r) }, func() {
-		if s, err := h.Refresh(w, r); err != nil || (s != nil) != (cookie != "") {
-			t.Fatalf("got %v, %v", s, err)
-		}
+		s, err := h.Refresh(w, r)
+		require.Truef(t, err == nil && (s != nil) == (cookie != ""), "got %v, %v", s, err)
 	}
 }
 
@@ -101,7 +97,6 @@ func (headerOf) Write(p []byte) (int, error) { return len(p), nil }
 // more than the core: the context, and the request with that context.
 func TestAnonymousRequestAllocates(t *testing.T) {
 	load, refresh := benchRequests(t, "")
-	if ours, baseline := testing.AllocsPerRun(100, load), testing.AllocsPerRun(100, refresh); ours > baseline+2 {
-		t.Errorf("%v allocations, the core has %v, want at most two more", ours, baseline)
-	}
+	ours, baseline := testing.AllocsPerRun(100, load), testing.AllocsPerRun(100, refresh)
+	assert.Truef(t, !(ours > baseline+2), "%v allocations, the core has %v, want at most two more", ours, baseline)
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // constructors are the constructors of the five integrations.
@@ -51,23 +53,19 @@ func commonPromises() map[string]promise {
 					t.Errorf("%s: empty configuration: got %v", name, err)
 				}
 				_, err := construct(auth.Config{Providers: []auth.Provider{nil, &auth.Credentials{}}})
-				if !errors.Is(err, auth.ErrMissingSecret) || !errors.Is(err, auth.ErrInvalidProvider) || !errors.Is(err, auth.ErrMissingAuthorize) {
-					t.Errorf("%s: want all problems at once, got %v", name, err)
-				}
+				assert.Truef(t, errors.Is(err, auth.ErrMissingSecret) && errors.Is(err, auth.ErrInvalidProvider) && errors.Is(err, auth.ErrMissingAuthorize),
+					"%s: want all problems at once, got %v", name, err)
 			}
 			lazy := frameworks.Lazy(nil, nil)
-			if _, err := frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy}); err == nil {
-				t.Error("Lazy without functions is no error")
-			}
+			_, err := frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy})
+			assert.Error(t, err, "Lazy without functions is no error")
 			lazy = frameworks.Lazy(func(*http.Request) string { return "" }, func(*http.Request) (auth.Config, error) { return auth.Config{}, nil })
 			config := auth.Config{Secret: []string{secret}}
 			_, full := frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy, Config: config})
 			_, resumable := frameworks.ResumableAuth(frameworks.ResumableConfig{Lazy: lazy, Config: config})
 			_, compiled := frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Lazy: lazy, Config: config})
 			for _, err := range []error{full, resumable, compiled} {
-				if err == nil || !strings.Contains(err.Error(), "twice") {
-					t.Errorf("both configurations: got %v", err)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), "twice"), "both configurations: got %v", err)
 			}
 		}},
 		"AL-02": {proof: func(w *world) {
@@ -215,22 +213,17 @@ func commonPromises() map[string]promise {
 			f := must[*frameworks.Fullstack](t)(frameworks.FullstackAuth(frameworks.FullstackConfig{Lazy: lazy}))
 			ask := func(host string) {
 				r := localRequest(http.MethodGet, "http://"+host+"/")
-				if _, err := f.Refresh(httptest.NewRecorder(), r); err != nil {
-					t.Fatal(err)
-				}
+				_, err := f.Refresh(httptest.NewRecorder(), r)
+				require.NoError(t, err)
 			}
 			for i := range 1001 {
 				ask(fmt.Sprintf("t%d.example", i))
 				ask("t1.example") // in use, so it stays
 			}
 			ask("t1.example")
-			if made["t1.example"] != 1 {
-				t.Errorf("one that is in use was made %d times", made["t1.example"])
-			}
+			assert.Equalf(t, 1, made["t1.example"], "one that is in use was made %d times", made["t1.example"])
 			ask("t0.example")
-			if made["t0.example"] != 2 {
-				t.Errorf("the oldest of 1,001 was made %d times, want 2", made["t0.example"])
-			}
+			assert.Equalf(t, 2, made["t0.example"], "the oldest of 1,001 was made %d times, want 2", made["t0.example"])
 		}},
 		"AL-06": {proof: func(w *world) {
 			m, _ := middlewareSite(w)
@@ -349,9 +342,8 @@ func commonPromises() map[string]promise {
 			for name, construct := range constructors {
 				t.Setenv("NEXTAUTH_SECRET", secret)
 				t.Setenv("NEXTAUTH_URL", "https://n.example/login")
-				if _, err := construct(auth.Config{Providers: []auth.Provider{gitHub()}}); err != nil {
-					t.Errorf("%s: NEXTAUTH_SECRET is not read: %v", name, err)
-				}
+				_, err := construct(auth.Config{Providers: []auth.Provider{gitHub()}})
+				assert.NoErrorf(t, err, "%s: NEXTAUTH_SECRET is not read", name)
 			}
 			config := auth.Config{Providers: []auth.Provider{gitHub()}}
 			m := must[*frameworks.Middleware](t)(frameworks.MiddlewareAuth(config))

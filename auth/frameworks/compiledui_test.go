@@ -13,6 +13,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+	"github.com/stretchr/testify/assert"
 )
 
 // compiledUISite is a site of templates and form actions.
@@ -176,15 +177,11 @@ func compiledUIPromises() map[string]promise {
 				`<input type="hidden" name="redirectTo" value="/&#34;&gt;&lt;script&gt;"><input type="hidden" name="redirect" value="false">` +
 				`<input type="hidden" name="csrfToken" value="t"><input type="hidden" name="authorizationParams-a" value="b"><input type="hidden" name="authorizationParams-a" value="c">` +
 				`<input type="hidden" name="authorizationParams-prompt" value="consent"><button type="submit">Sign in with github</button></form>`
-			if got != want {
-				t.Errorf("got %s\nwant %s", got, want)
-			}
-			if got, want := html(t, frameworks.SignIn(frameworks.SignInProps{})), `<form method="post" action="/signin"><button type="submit">Sign in</button></form>`; got != want {
-				t.Errorf("got %s", got)
-			}
-			if got, want := html(t, frameworks.SignOut(frameworks.SignOutProps{SignOutPage: "//evil.example/x", RedirectTo: "/"})), `<form method="post" action="/evil.example/x"><input type="hidden" name="redirectTo" value="/"><button type="submit">Sign out</button></form>`; got != want {
-				t.Errorf("got %s", got)
-			}
+			assert.Equalf(t, want, got, "got %s\nwant %s", got, want)
+			got, want = html(t, frameworks.SignIn(frameworks.SignInProps{})), `<form method="post" action="/signin"><button type="submit">Sign in</button></form>`
+			assert.Equal(t, want, got)
+			got, want = html(t, frameworks.SignOut(frameworks.SignOutProps{SignOutPage: "//evil.example/x", RedirectTo: "/"})), `<form method="post" action="/evil.example/x"><input type="hidden" name="redirectTo" value="/"><button type="submit">Sign out</button></form>`
+			assert.Equal(t, want, got)
 		}},
 		"CU-15": {alone: func(t *testing.T) {
 			for props, want := range map[*frameworks.SignInProps]string{
@@ -195,16 +192,12 @@ func compiledUIPromises() map[string]promise {
 				{Provider: "ldap", Type: auth.TypeCredentials, Credentials: "<i>fields</i>"}: `<i>fields</i><button`,
 				{Provider: "github", SubmitButton: "<b>Go</b>"}:                              `<button type="submit"><b>Go</b></button>`,
 			} {
-				if got := html(t, frameworks.SignIn(*props)); !strings.Contains(got, want) {
-					t.Errorf("got %s, want %s", got, want)
-				}
+				assert.Contains(t, html(t, frameworks.SignIn(*props)), want)
 			}
 			if got := html(t, frameworks.SignIn(frameworks.SignInProps{Provider: "github", Credentials: "x", Email: "y"})); strings.Contains(got, ">x") || strings.Contains(got, "y<") {
 				t.Errorf("slots of other providers are shown: %s", got)
 			}
-			if got := html(t, frameworks.SignOut(frameworks.SignOutProps{SubmitButton: "<b>Bye</b>"})); !strings.Contains(got, "<b>Bye</b>") {
-				t.Errorf("got %s", got)
-			}
+			assert.Contains(t, html(t, frameworks.SignOut(frameworks.SignOutProps{SubmitButton: "<b>Bye</b>"})), "<b>Bye</b>")
 		}},
 		"CU-16": {alone: func(t *testing.T) {
 			render := func(text string) (string, error) {
@@ -220,14 +213,12 @@ func compiledUIPromises() map[string]promise {
 				`{{SignIn "type" "email" "email" .HTML "provider" "p"}}{{SignIn "type" "credentials" "credentials" .HTML}}`: html(t, frameworks.SignIn(frameworks.SignInProps{Provider: "p", Type: auth.TypeEmail, Email: "<b>Go</b>"})) +
 					html(t, frameworks.SignIn(frameworks.SignInProps{Type: auth.TypeCredentials, Credentials: "<b>Go</b>"})),
 			} {
-				if got, err := render(text); err != nil || got != want {
-					t.Errorf("%s: got %s, %v, want %s", text, got, err, want)
-				}
+				got, err := render(text)
+				assert.Truef(t, err == nil && got == want, "%s: got %s, %v, want %s", text, got, err, want)
 			}
 			for _, text := range []string{`{{SignIn "provider"}}`, `{{SignIn "provder" "github"}}`, `{{SignOut 1 2}}`, `{{SignOut "provider" "x"}}`} {
-				if _, err := render(text); err == nil {
-					t.Errorf("%s is no error", text)
-				}
+				_, err := render(text)
+				assert.Errorf(t, err, "%s is no error", text)
 			}
 		}},
 		"CU-17": {proof: func(w *world) {
@@ -248,9 +239,7 @@ func compiledUIPromises() map[string]promise {
 				c := must[*frameworks.CompiledUI](t)(frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Config: auth.Config{Secret: []string{secret}, Logger: (&logBook{}).logger()}}))
 				rec := httptest.NewRecorder()
 				c.Handle(http.NotFoundHandler()).ServeHTTP(rec, localRequest(http.MethodGet, "https://site.example/auth/csrf"))
-				if rec.Code != want {
-					t.Errorf("AUTH_TRUST_HOST=%q: status %d, want %d", value, rec.Code, want)
-				}
+				assert.Equalf(t, want, rec.Code, "AUTH_TRUST_HOST=%q: status", value)
 			}
 		}},
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
 )
 
 // fullstackSite is a site whose pages sign in and out with their own code.
@@ -118,9 +119,7 @@ func fullstackPromises() map[string]promise {
 				rec := httptest.NewRecorder()
 				u := must[*url.URL](t)(url.Parse(c.want))
 				f.GET(rec, localRequest(http.MethodGet, "http://localhost"+u.Path+"/providers"))
-				if !strings.Contains(rec.Body.String(), `"`+c.want+"/callback/github") {
-					t.Errorf("%+v: got %s", c, rec.Body)
-				}
+				assert.Containsf(t, rec.Body.String(), `"`+c.want+"/callback/github", "%+v: got %s", c, rec.Body)
 			}
 		}},
 		"FS-03": {alone: func(t *testing.T) {

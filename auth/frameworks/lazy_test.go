@@ -11,6 +11,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestUnknownTenantsDisplaceNobody: requests for tenants that do not exist make
@@ -31,13 +33,9 @@ func TestUnknownTenantsDisplaceNobody(t *testing.T) {
 		_, err := f.Refresh(httptest.NewRecorder(), localRequest(http.MethodGet, "http://"+host+"/"))
 		return err
 	}
-	if err := ask("tenant.example"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ask("tenant.example"))
 	for i := range 1500 {
-		if err := ask(fmt.Sprintf("x%d.example", i)); err == nil {
-			t.Fatal("a tenant that does not exist has a configuration")
-		}
+		require.Error(t, ask(fmt.Sprintf("x%d.example", i)), "a tenant that does not exist has a configuration")
 	}
 	if err := ask("tenant.example"); err != nil || made != 1 {
 		t.Errorf("the configuration of the tenant was made %d times (%v), want once", made, err)
@@ -75,18 +73,12 @@ func TestTwoSpellingsOfAHost(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "https://"+host+"/", nil)
 		r.Header.Set("Cookie", cookies)
 		session, err := f.Refresh(httptest.NewRecorder(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return session != nil
 	}
-	if !signedIn("site.example") || !signedIn("SITE.example") {
-		t.Fatal("not signed in")
-	}
+	require.True(t, signedIn("site.example") && signedIn("SITE.example"), "not signed in")
 	post("site.example", "/api/auth/signout", cookies)
 	for _, host := range []string{"site.example", "SITE.example", "Site.Example"} {
-		if signedIn(host) {
-			t.Errorf("%s: the signed-out token is a session", host)
-		}
+		assert.Falsef(t, signedIn(host), "%s: the signed-out token is a session", host)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // middlewareSite is a site on net/http: routes, an open page, a private one.
@@ -203,18 +205,13 @@ func middlewarePromises() map[string]promise {
 			for range 2 {
 				rec := httptest.NewRecorder()
 				mux.ServeHTTP(rec, localRequest(http.MethodGet, "/login/csrf"))
-				if rec.Code != http.StatusOK {
-					t.Fatalf("status %d", rec.Code)
-				}
+				require.Equal(t, http.StatusOK, rec.Code, "status")
 			}
 			rec := httptest.NewRecorder()
 			m.Require(http.NotFoundHandler()).ServeHTTP(rec, localRequest(http.MethodGet, "/x"))
-			if got := rec.Header().Get("Location"); !strings.HasPrefix(got, "https://site.example/login/signin?") {
-				t.Errorf("sent to %q", got)
-			}
-			if log.String() != "" {
-				t.Errorf("logged: %s", log)
-			}
+			got := rec.Header().Get("Location")
+			assert.Truef(t, strings.HasPrefix(got, "https://site.example/login/signin?"), "sent to %q", got)
+			assert.Emptyf(t, log.String(), "logged: %s", log)
 		}},
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // promise is a sentence of docs/frameworks.md.
@@ -61,30 +64,20 @@ var promiseRow = regexp.MustCompile(`(?m)^\| ([A-Z]{2}-\d\d) \|`)
 func TestEveryPromiseIsProved(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "frameworks.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := promises()
 	written := map[string]bool{}
 	for _, m := range promiseRow.FindAllSubmatch(page, -1) {
 		id := string(m[1])
-		if written[id] {
-			t.Errorf("%s stands twice in docs/frameworks.md", id)
-		}
+		assert.Falsef(t, written[id], "%s stands twice in docs/frameworks.md", id)
 		written[id] = true
-		if _, ok := all[id]; !ok {
-			t.Errorf("%s has no proof", id)
-		}
+		_, ok := all[id]
+		assert.Truef(t, ok, "%s has no proof", id)
 	}
 	for id := range all {
-		if !written[id] {
-			t.Errorf("%s is proved but not promised in docs/frameworks.md", id)
-		}
+		assert.Truef(t, written[id], "%s is proved but not promised in docs/frameworks.md", id)
 	}
-	if len(written) < 60 {
-		t.Errorf("only %d promises were found", len(written))
-	}
-	if bytes.Count(page, []byte("\n| FS-")) == 0 || strings.Contains(string(page), "specification section") {
-		t.Error("the page is not the one that is meant")
-	}
+	assert.Truef(t, len(written) >= 60, "only %d promises were found", len(written))
+	assert.True(t, bytes.Count(page, []byte("\n| FS-")) != 0 && !strings.Contains(string(page), "specification section"),
+		"the page is not the one that is meant")
 }

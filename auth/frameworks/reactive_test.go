@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+	"github.com/stretchr/testify/assert"
 )
 
 // reactiveSite is a site whose handlers are tried one after another.
@@ -123,21 +124,18 @@ func reactivePromises() map[string]promise {
 		"RX-09": {alone: func(t *testing.T) {
 			re := must[*frameworks.Reactive](t)(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: auth.Config{Secret: []string{secret}}}))
 			for _, list := range [][]string{nil, {"/"}, {"/a", "/"}, {"admin"}, {""}, {"/a/../b"}, {"/a/*"}, {"/{x}"}, {"/a?b"}} {
-				if _, err := re.Guard(list...); err == nil || !strings.Contains(err.Error(), "guard") {
-					t.Errorf("%q: got %v", list, err)
-				}
+				_, err := re.Guard(list...)
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), "guard"), "%q: got %v", list, err)
 			}
 		}},
 		"RX-10": {alone: func(t *testing.T) {
 			config := auth.Config{Secret: []string{secret}, BasePath: "/auth"}
 			_, err := frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: config})
-			if err == nil || !strings.Contains(err.Error(), "BasePath") || !strings.Contains(err.Error(), "Prefix") {
-				t.Errorf("got %v", err)
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "BasePath") && strings.Contains(err.Error(), "Prefix"),
+				"got %v", err)
 			for _, prefix := range []string{"/auth", "auth/"} {
-				if _, err := frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: config, Prefix: prefix}); err != nil {
-					t.Errorf("%s: got %v", prefix, err)
-				}
+				_, err := frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: config, Prefix: prefix})
+				assert.NoError(t, err, prefix)
 			}
 		}},
 		"RX-11": {proof: func(w *world) {

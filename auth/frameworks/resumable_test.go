@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/frameworks"
+	"github.com/stretchr/testify/assert"
 )
 
 // resumableSite is a site of loaders and actions. It answers a failed
@@ -50,9 +51,8 @@ func (r *reply) wantFailed(want string) {
 	r.t.Helper()
 	r.wantStatus(http.StatusUnprocessableEntity)
 	var got, expected any
-	if json.Unmarshal([]byte(r.body), &got) != nil || json.Unmarshal([]byte(want), &expected) != nil || !reflect.DeepEqual(got, expected) {
-		r.t.Errorf("got %s, want %s", r.body, want)
-	}
+	assert.Truef(r.t, json.Unmarshal([]byte(r.body), &got) == nil && json.Unmarshal([]byte(want), &expected) == nil && reflect.DeepEqual(got, expected),
+		"got %s, want %s", r.body, want)
 }
 
 func resumablePromises() map[string]promise {
@@ -62,9 +62,7 @@ func resumablePromises() map[string]promise {
 			q := must[*frameworks.Resumable](t)(frameworks.ResumableAuth(frameworks.ResumableConfig{Config: auth.Config{Secret: []string{secret}, Providers: []auth.Provider{gitHub()}}}))
 			rec := httptest.NewRecorder()
 			q.OnRequest(http.NotFoundHandler()).ServeHTTP(rec, localRequest(http.MethodGet, "/auth/providers"))
-			if !strings.Contains(rec.Body.String(), "https://site.example/auth/callback/github") {
-				t.Errorf("got %d %s", rec.Code, rec.Body)
-			}
+			assert.Containsf(t, rec.Body.String(), "https://site.example/auth/callback/github", "got %d %s", rec.Code, rec.Body)
 		}},
 		"RS-02": {proof: func(w *world) {
 			_, base := resumableSite(w)

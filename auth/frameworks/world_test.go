@@ -20,6 +20,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/require"
 )
 
 const secret = "current-secret-current-secret-01"
@@ -260,9 +261,7 @@ func (w *world) postJSON(path, body string) *reply {
 
 func (r *reply) wantStatus(want int) *reply {
 	r.t.Helper()
-	if r.StatusCode != want {
-		r.t.Fatalf("%s: status %d, want %d: %.300s", r.Request.URL, r.StatusCode, want, r.body)
-	}
+	require.Equalf(r.t, want, r.StatusCode, "%s: status %d, want %d: %.300s", r.Request.URL, r.StatusCode, want, r.body)
 	return r
 }
 
@@ -283,9 +282,7 @@ func (r *reply) wantRedirect(want string) *reply {
 	origin := r.Request.URL.Scheme + "://" + r.Request.URL.Host
 	got := r.Header.Get("Location")
 	short := strings.TrimPrefix(strings.ReplaceAll(got, url.QueryEscape(origin), ""), origin)
-	if got != want && short != want {
-		r.t.Fatalf("%s: sent to %q, want %q", r.Request.URL, got, want)
-	}
+	require.Truef(r.t, got == want || short == want, "%s: sent to %q, want %q", r.Request.URL, got, want)
 	return r
 }
 
@@ -334,9 +331,7 @@ func inContext(r *http.Request) (*auth.Session, error) {
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
@@ -46,13 +47,9 @@ func BenchmarkBaseline(b *testing.B) {
 	row := rows[keyRow](b, "jwt_keys.json")[0]
 	key := row.CBC.bytes(b)
 	encrypter, err := jose.NewEncrypter(jose.A256CBC_HS512, jose.Recipient{Algorithm: jose.DIRECT, Key: key, KeyID: row.CBC.Kid}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	payload, err := json.Marshal(benchClaims)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	token := joseEncrypt(b, jose.A256CBC_HS512, key, row.CBC.Kid, string(payload))
 	b.Run("decrypt", func(b *testing.B) {
 		b.ReportAllocs()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
 )
 
 func TestParseCookies(t *testing.T) {
@@ -34,22 +35,17 @@ func TestParseCookies(t *testing.T) {
 		got := []pair{}
 		for _, c := range jwt.ParseCookies(header) {
 			got = append(got, pair{c.Name, c.Value})
-			if c.Ambiguous != (header == "a=1; a=2") {
-				t.Errorf("%q: %s is ambiguous: %v", header, c.Name, c.Ambiguous)
-			}
+			assert.Equalf(t, header == "a=1; a=2", c.Ambiguous, "%q: %s is ambiguous", header, c.Name)
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: got %v, want %v", header, got, want)
-		}
+		assert.Equalf(t, want, got, "%q", header)
 	}
 	var many strings.Builder
 	for i := range 200 {
 		many.WriteString("n" + strconv.Itoa(i%100) + "=" + strconv.Itoa(i) + ";")
 	}
 	got := jwt.ParseCookies(many.String())
-	if len(got) != 100 || got[99] != (jwt.Cookie{Name: "n99", Value: "99", Ambiguous: true}) {
-		t.Errorf("got %d cookies, the last %v, want 100, n99=99", len(got), got[len(got)-1])
-	}
+	assert.Truef(t, len(got) == 100 && got[99] == (jwt.Cookie{Name: "n99", Value: "99", Ambiguous: true}),
+		"got %d cookies, the last %v, want 100, n99=99", len(got), got[len(got)-1])
 }
 
 func TestReadChunks(t *testing.T) {
@@ -75,9 +71,8 @@ func TestReadChunks(t *testing.T) {
 	}
 	for _, c := range cases {
 		value, names := jwt.ReadChunks(jwt.ParseCookies(c.header), name)
-		if value != c.value || !reflect.DeepEqual(names, c.names) {
-			t.Errorf("%q: got %q of %v, want %q of %v", c.header, value, names, c.value, c.names)
-		}
+		assert.Truef(t, value == c.value && reflect.DeepEqual(names, c.names),
+			"%q: got %q of %v, want %q of %v", c.header, value, names, c.value, c.names)
 	}
 }
 
@@ -85,12 +80,9 @@ func TestSplitChunks(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int]int{0: 0, 1: 1, 3936: 1, 3937: 2, 7872: 2, 7873: 3, 43296: 11} {
 		cookies := jwt.SplitChunks("c", strings.Repeat("x", length))
-		if len(cookies) != want {
-			t.Errorf("%d characters: got %d cookies, want %d", length, len(cookies), want)
-		}
-		if value, _ := jwt.ReadChunks(cookies, "c"); len(value) != length {
-			t.Errorf("%d characters: read %d back", length, len(value))
-		}
+		assert.Equalf(t, want, len(cookies), "%d characters: got %d cookies, want %d", length, len(cookies), want)
+		value, _ := jwt.ReadChunks(cookies, "c")
+		assert.Equalf(t, length, len(value), "%d characters: read %d back", length, len(value))
 		if want > 1 && (cookies[0].Name != "c.0" || len(cookies[0].Value) != jwt.ChunkSize) {
 			t.Errorf("%d characters: the first cookie is %s with %d", length, cookies[0].Name, len(cookies[0].Value))
 		}

@@ -3,12 +3,12 @@ package jwt_test
 import (
 	"encoding/json"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzDecode gives Decode tokens that were not made with its secret: it must
@@ -25,12 +25,8 @@ func FuzzDecode(f *testing.F) {
 			claims, err := jwt.Decode(jwt.DecodeParams{
 				Token: token, Salt: salt, Secrets: []string{"made none of them", "nor this"}, Keys: cache,
 			})
-			if claims != nil {
-				t.Fatalf("got claims %v from a token that was not made with a secret of ours", claims)
-			}
-			if (err == nil) != (token == "") {
-				t.Fatalf("got error %v for a token of %d characters", err, len(token))
-			}
+			require.Nilf(t, claims, "got claims %v from a token that was not made with a secret of ours", claims)
+			require.Equalf(t, token == "", err == nil, "got error %v for a token of %d characters", err, len(token))
 		}
 	})
 }
@@ -46,30 +42,23 @@ func FuzzRoundTrip(f *testing.F) {
 			return
 		}
 		token, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: salt})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{"other", secret}, Salt: salt})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := jwt.Claims{"iat": got["iat"], "exp": got["exp"], "jti": got["jti"]}
 		for k, v := range claims {
 			if _, ok := want[k]; !ok {
 				want[k] = v
 			}
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("got %v, want %v", got, want)
-		}
+		require.Equal(t, want, got)
 		altered := []byte(token)
 		altered[uint(at)%uint(len(altered))] = with
 		if string(altered) == token {
 			return
 		}
-		if got, err := jwt.Decode(jwt.DecodeParams{Token: string(altered), Secrets: []string{secret}, Salt: salt}); err == nil {
-			t.Fatalf("an altered token gave %v", got)
-		}
+		got, err = jwt.Decode(jwt.DecodeParams{Token: string(altered), Secrets: []string{secret}, Salt: salt})
+		require.Errorf(t, err, "an altered token gave %v", got)
 	})
 }
 
@@ -88,16 +77,10 @@ func FuzzGetToken(f *testing.F) {
 			return
 		}
 		claims, err := jwt.GetToken(t.Context(), params)
-		if claims != nil || err != nil {
-			t.Fatalf("got %v, %v, want nothing", claims, err)
-		}
+		require.Truef(t, claims == nil && err == nil, "got %v, %v, want nothing", claims, err)
 		raw, err := jwt.GetRawToken(params)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(raw) > len(cookie)+len(authorization) {
-			t.Fatalf("the token is longer than what carries it")
-		}
+		require.NoError(t, err)
+		require.True(t, len(raw) <= len(cookie)+len(authorization), "the token is longer than what carries it")
 	})
 }
 
@@ -110,15 +93,12 @@ func FuzzReadChunks(f *testing.F) {
 		cookies := jwt.ParseCookies(header)
 		_, names := jwt.ReadChunks(cookies, name)
 		for _, n := range names {
-			if n != name && !strings.HasPrefix(n, name+".") {
-				t.Fatalf("the cookie %q was read for %q", n, name)
-			}
+			require.Truef(t, n == name || strings.HasPrefix(n, name+"."), "the cookie %q was read for %q", n, name)
 		}
 		foreign := slices.DeleteFunc(slices.Clone(cookies), func(c jwt.Cookie) bool {
 			return c.Value == "" || slices.Contains(names, c.Name)
 		})
-		if got, _ := jwt.ReadChunks(append(foreign, jwt.SplitChunks(name, value)...), name); got != value {
-			t.Fatalf("got %d characters back, want %d", len(got), len(value))
-		}
+		got, _ := jwt.ReadChunks(append(foreign, jwt.SplitChunks(name, value)...), name)
+		require.Equalf(t, value, got, "got %d characters back, want %d", len(got), len(value))
 	})
 }

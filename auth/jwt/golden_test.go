@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
@@ -35,16 +37,10 @@ func (l *list) UnmarshalJSON(data []byte) error {
 func rows[T any](t testing.TB, name string) []T {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var file struct{ Rows []T }
-	if err := json.Unmarshal(data, &file); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	if len(file.Rows) == 0 {
-		t.Fatalf("%s has no rows", name)
-	}
+	require.NoError(t, json.Unmarshal(data, &file), name)
+	require.NotEmptyf(t, file.Rows, "%s has no rows", name)
 	return file.Rows
 }
 
@@ -86,9 +82,7 @@ func TestGoldenDecode(t *testing.T) {
 			want := row.Decode
 			if row.Quirk != "" {
 				d, ok := decided[row.Name]
-				if !ok {
-					t.Fatalf("no decision about the quirk: %s", row.Quirk)
-				}
+				require.Truef(t, ok, "no decision about the quirk: %s", row.Quirk)
 				if d.outcome == "error" {
 					if _, accepted := row.Decode.(map[string]any); accepted {
 						explained(t, "A token has one spelling")
@@ -102,19 +96,11 @@ func TestGoldenDecode(t *testing.T) {
 				})
 				switch want := want.(type) {
 				case map[string]any:
-					if err != nil {
-						t.Fatalf("got error %v, want claims %v", err, want)
-					}
-					if !reflect.DeepEqual(map[string]any(got), want) {
-						t.Fatalf("got claims %v, want %v", got, want)
-					}
+					require.NoErrorf(t, err, "got error %v, want claims %v", err, want)
+					require.Equalf(t, want, map[string]any(got), "got claims %v, want %v", got, want)
 				case string:
-					if got != nil {
-						t.Fatalf("got claims %v, want %s", got, want)
-					}
-					if wantErr := want != "null"; wantErr != (err != nil) {
-						t.Fatalf("got error %v, want %s", err, want)
-					}
+					require.Nilf(t, got, "got claims %v, want %s", got, want)
+					require.Equalf(t, err != nil, want != "null", "got error %v, want %s", err, want)
 				default:
 					t.Fatalf("bad row: decode is %T", want)
 				}
@@ -148,50 +134,32 @@ func TestGoldenEncode(t *testing.T) {
 				Token: input, Secrets: row.Secret, Salt: row.Salt,
 				MaxAge: time.Duration(row.MaxAge * float64(time.Second)), Now: at(row.Now),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(input) != before {
-				t.Errorf("Encode changed its argument to %v", input)
-			}
-			if len(token) != len(row.Token) {
-				t.Errorf("got a token of %d characters, want %d", len(token), len(row.Token))
-			}
+			require.NoError(t, err)
+			assert.Equalf(t, before, len(input), "Encode changed its argument to %v", input)
+			assert.Equalf(t, len(row.Token), len(token), "got a token of %d characters, want %d", len(token), len(row.Token))
 			if got, want := strings.SplitN(token, ".", 2)[0], strings.SplitN(row.Token, ".", 2)[0]; got != want {
 				t.Errorf("got header %s, want %s", got, want)
 			}
 			got, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: row.Secret, Salt: row.Salt, Now: at(row.Now)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.String("jti") == claims["jti"] || len(got.String("jti")) != 36 {
-				t.Errorf("got jti %v, want a new UUID", got["jti"])
-			}
+			require.NoError(t, err)
+			assert.Truef(t, got.String("jti") != claims["jti"] && len(got.String("jti")) == 36,
+				"got jti %v, want a new UUID", got["jti"])
 			got["jti"] = claims["jti"]
-			if !reflect.DeepEqual(map[string]any(got), claims) {
-				t.Errorf("got claims %v, want %v", got, claims)
-			}
+			assert.Equalf(t, claims, map[string]any(got), "got claims %v, want %v", got, claims)
 		})
 	}
-	if n < 30 {
-		t.Errorf("only %d rows to encode", n)
-	}
+	assert.Truef(t, n >= 30, "only %d rows to encode", n)
 }
 
 func TestEncodeAfter2038(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC) }
 	token, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{"s"}, Salt: "c", Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{"s"}, Salt: "c", Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if exp, _ := claims.Time("exp"); !exp.Equal(now().Add(jwt.DefaultMaxAge)) {
-		t.Errorf("got exp %v, want 30 days after %v", exp, now())
-	}
+	require.NoError(t, err)
+	exp, _ := claims.Time("exp")
+	assert.Truef(t, exp.Equal(now().Add(jwt.DefaultMaxAge)), "got exp %v, want 30 days after %v", exp, now())
 }
 
 type keyRow struct {
@@ -205,9 +173,7 @@ type derivedKey struct{ KeyHex, Kid string }
 func (d derivedKey) bytes(t testing.TB) []byte {
 	t.Helper()
 	key, err := hex.DecodeString(d.KeyHex)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return key
 }
 
@@ -218,25 +184,17 @@ func TestGoldenKeys(t *testing.T) {
 	for _, row := range rows[keyRow](t, "jwt_keys.json") {
 		t.Run(row.Salt, func(t *testing.T) {
 			token, err := jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{row.Secret}, Salt: row.Salt})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			object, err := jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.DIRECT}, []jose.ContentEncryption{jose.A256CBC_HS512})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if object.Header.KeyID != row.CBC.Kid {
-				t.Errorf("got kid %s, want %s", object.Header.KeyID, row.CBC.Kid)
-			}
-			if payload, err := object.Decrypt(row.CBC.bytes(t)); err != nil || !strings.Contains(string(payload), `"sub":"1"`) {
-				t.Errorf("go-jose read %q, %v", payload, err)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, row.CBC.Kid, object.Header.KeyID, "got kid")
+			payload, err := object.Decrypt(row.CBC.bytes(t))
+			assert.Truef(t, err == nil && strings.Contains(string(payload), `"sub":"1"`), "go-jose read %q, %v", payload, err)
 			for enc, key := range map[jose.ContentEncryption]derivedKey{jose.A256CBC_HS512: row.CBC, jose.A256GCM: row.GCM} {
 				theirs := joseEncrypt(t, enc, key.bytes(t), key.Kid, `{"sub":"1"}`)
 				claims, err := jwt.Decode(jwt.DecodeParams{Token: theirs, Secrets: []string{row.Secret}, Salt: row.Salt})
-				if err != nil || claims.String("sub") != "1" {
-					t.Errorf("%s: got %v, %v from a token of go-jose", enc, claims, err)
-				}
+				assert.Truef(t, err == nil && claims.String("sub") == "1",
+					"%s: got %v, %v from a token of go-jose", enc, claims, err)
 			}
 		})
 	}
@@ -245,17 +203,11 @@ func TestGoldenKeys(t *testing.T) {
 func joseEncrypt(t testing.TB, enc jose.ContentEncryption, key []byte, kid, payload string) string {
 	t.Helper()
 	encrypter, err := jose.NewEncrypter(enc, jose.Recipient{Algorithm: jose.DIRECT, Key: key, KeyID: kid}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	object, err := encrypter.Encrypt([]byte(payload))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	token, err := object.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return token
 }
 
@@ -285,12 +237,8 @@ var fixedGetToken = map[string]struct{ like, entry string }{
 func explained(t *testing.T, entry string) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(page), "\n### "+entry+"\n") {
-		t.Errorf("docs/differences.md has no heading %q", entry)
-	}
+	require.NoError(t, err)
+	assert.Containsf(t, string(page), "\n### "+entry+"\n", "docs/differences.md has no heading %q", entry)
 }
 
 func TestGoldenGetToken(t *testing.T) {
@@ -314,9 +262,7 @@ func TestGoldenGetToken(t *testing.T) {
 			}
 			if row.Params.Raw {
 				got, err := jwt.GetRawToken(params)
-				if err != nil || got != want {
-					t.Fatalf("got %q, %v, want %q", got, err, want)
-				}
+				require.Truef(t, err == nil && got == want, "got %q, %v, want %q", got, err, want)
 				return
 			}
 			got, err := jwt.GetToken(context.Background(), params)
@@ -324,13 +270,10 @@ func TestGoldenGetToken(t *testing.T) {
 			case map[string]any:
 				delete(want, "jti")
 				delete(got, "jti")
-				if err != nil || !reflect.DeepEqual(map[string]any(got), want) {
-					t.Fatalf("got %v, %v, want %v", got, err, want)
-				}
+				require.Truef(t, err == nil && reflect.DeepEqual(map[string]any(got), want), "got %v, %v, want %v", got, err, want)
 			case string:
-				if wantErr := strings.HasPrefix(want, "error"); got != nil || wantErr != (err != nil) {
-					t.Fatalf("got %v, %v, want %s", got, err, want)
-				}
+				wantErr := strings.HasPrefix(want, "error")
+				require.Truef(t, got == nil && wantErr == (err != nil), "got %v, %v, want %s", got, err, want)
 			case nil:
 				t.Fatal("bad row: no result")
 			}

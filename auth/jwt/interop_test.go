@@ -9,6 +9,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/authjs"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 type call struct {
@@ -42,9 +44,7 @@ func TestAuthJSReadsOurs(t *testing.T) {
 		for _, salt := range []string{jwt.CookieName, jwt.SecureCookieName, "", "sålt"} {
 			token := encode(t, jwt.EncodeParams{Token: payload, Secrets: []string{secret}, Salt: salt, MaxAge: time.Hour})
 			want, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}, Salt: salt})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			all = append(all, sent{name, salt, token, want}, sent{name, salt, token, want}, sent{name, salt, token, want})
 			calls = append(calls,
 				call{"decode", map[string]any{"token": token, "secret": secret, "salt": salt}},
@@ -54,13 +54,10 @@ func TestAuthJSReadsOurs(t *testing.T) {
 	}
 	var answers []answer
 	authjs.Call(t, "jwt.mjs", calls, &answers)
-	if len(answers) != len(calls) {
-		t.Fatalf("got %d answers to %d calls", len(answers), len(calls))
-	}
+	require.Equalf(t, len(calls), len(answers), "got %d answers to %d calls", len(answers), len(calls))
 	for i, got := range answers {
-		if got.Error != "" || !reflect.DeepEqual(got.Result, map[string]any(all[i].want)) {
-			t.Errorf("%s, salt %q, %s: got %.200v, %s, want %.200v", all[i].name, all[i].salt, calls[i].Call, got.Result, got.Error, all[i].want)
-		}
+		assert.Truef(t, got.Error == "" && reflect.DeepEqual(got.Result, map[string]any(all[i].want)),
+			"%s, salt %q, %s: got %.200v, %s, want %.200v", all[i].name, all[i].salt, calls[i].Call, got.Result, got.Error, all[i].want)
 	}
 }
 
@@ -76,34 +73,24 @@ func TestWeReadAuthJS(t *testing.T) {
 	}
 	var answers []answer
 	authjs.Call(t, "jwt.mjs", calls, &answers)
-	if len(answers) != len(calls) {
-		t.Fatalf("got %d answers to %d calls", len(answers), len(calls))
-	}
+	require.Equalf(t, len(calls), len(answers), "got %d answers to %d calls", len(answers), len(calls))
 	for i, got := range answers {
 		token, ok := got.Result.(string)
-		if !ok {
-			t.Fatalf("Auth.js made no token: %v, %s", got.Result, got.Error)
-		}
+		require.Truef(t, ok, "Auth.js made no token: %v, %s", got.Result, got.Error)
 		params := jwt.DecodeParams{Token: token, Secrets: []string{"newer", secret}, Salt: salts[i]}
 		claims, err := jwt.Decode(params)
-		if err != nil {
-			t.Fatalf("%s, salt %q: %v", names[i], salts[i], err)
-		}
+		require.NoErrorf(t, err, "%s, salt %q", names[i], salts[i])
 		for k, want := range interopPayloads[names[i]] {
-			if !reflect.DeepEqual(claims[k], want) {
-				t.Errorf("%s, salt %q: got %s %v, want %v", names[i], salts[i], k, claims[k], want)
-			}
+			assert.Equalf(t, want, claims[k], "%s, salt %q: got %s", names[i], salts[i], k)
 		}
-		if age := claims["exp"].(float64) - claims["iat"].(float64); age != 3600 {
-			t.Errorf("%s: got a lifetime of %v, want 3600", names[i], age)
-		}
+		age := claims["exp"].(float64) - claims["iat"].(float64)
+		assert.Truef(t, age == 3600, "%s: got a lifetime of %v, want 3600", names[i], age)
 		found, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{
 			Header:     http.Header{"Cookie": {cookieHeader("c", token)}},
 			CookieName: "c", Salt: salts[i], Secrets: []string{secret},
 		})
-		if salts[i] != "" && (err != nil || !reflect.DeepEqual(found, claims)) {
-			t.Errorf("%s, salt %q: GetToken got %.200v, %v", names[i], salts[i], found, err)
-		}
+		assert.Falsef(t, salts[i] != "" && (err != nil || !reflect.DeepEqual(found, claims)),
+			"%s, salt %q: GetToken got %.200v, %v", names[i], salts[i], found, err)
 	}
 }
 

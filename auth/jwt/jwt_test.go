@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
@@ -28,9 +30,7 @@ const secret = "a secret of at least thirty-two characters"
 func encode(t testing.TB, p jwt.EncodeParams) string {
 	t.Helper()
 	token, err := jwt.Encode(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return token
 }
 
@@ -55,22 +55,15 @@ func TestDecodeErrors(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			claims, err := jwt.Decode(c.params)
-			if claims != nil || err == nil {
-				t.Fatalf("got %v, %v, want an error", claims, err)
-			}
+			require.Truef(t, claims == nil && err != nil, "got %v, %v, want an error", claims, err)
 			for _, target := range c.is {
-				if !errors.Is(err, target) {
-					t.Errorf("got %v, want it to match %v", err, target)
-				}
+				assert.ErrorIsf(t, err, target, "got %v, want it to match %v", err, target)
 			}
 			for _, target := range c.not {
-				if errors.Is(err, target) {
-					t.Errorf("got %v, want it not to match %v", err, target)
-				}
+				assert.Falsef(t, errors.Is(err, target), "got %v, want it not to match %v", err, target)
 			}
-			if strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), token[:20]) {
-				t.Errorf("the error tells too much: %v", err)
-			}
+			assert.Truef(t, !strings.Contains(err.Error(), secret) && !strings.Contains(err.Error(), token[:20]),
+				"the error tells too much: %v", err)
 		})
 	}
 }
@@ -85,9 +78,8 @@ func TestEncodeErrors(t *testing.T) {
 		"too long":           {Secrets: []string{secret}, Token: jwt.Claims{"x": strings.Repeat("x", jwt.MaxTokenSize)}},
 	}
 	for name, params := range cases {
-		if token, err := jwt.Encode(params); token != "" || err == nil {
-			t.Errorf("%s: got %d characters, %v, want an error", name, len(token), err)
-		}
+		token, err := jwt.Encode(params)
+		assert.Truef(t, token == "" && err != nil, "%s: got %d characters, %v, want an error", name, len(token), err)
 	}
 }
 
@@ -102,13 +94,10 @@ func TestLongestToken(t *testing.T) {
 			continue
 		}
 		made++
-		if _, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}}); err != nil {
-			t.Fatalf("a token of %d characters was made but not read: %v", len(token), err)
-		}
+		_, err = jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}})
+		require.NoErrorf(t, err, "a token of %d characters was made but not read", len(token))
 	}
-	if made == 0 {
-		t.Error("no token was made")
-	}
+	assert.NotEqual(t, 0, made, "no token was made")
 }
 
 // TestEveryBitCounts alters each character of a token in turn: Decode must
@@ -123,9 +112,8 @@ func TestEveryBitCounts(t *testing.T) {
 				continue
 			}
 			bad := token[:i] + string([]byte{c}) + token[i+1:]
-			if claims, err := jwt.Decode(jwt.DecodeParams{Token: bad, Secrets: []string{secret}, Salt: "c", Keys: keys}); err == nil {
-				t.Fatalf("character %d replaced by %q: got claims %v", i, c, claims)
-			}
+			claims, err := jwt.Decode(jwt.DecodeParams{Token: bad, Secrets: []string{secret}, Salt: "c", Keys: keys})
+			require.Errorf(t, err, "character %d replaced by %q: got claims %v", i, c, claims)
 		}
 	}
 }
@@ -139,35 +127,28 @@ func TestClock(t *testing.T) {
 			return err
 		}
 		<-time.After(time.Minute + 14*time.Second)
-		if err := decode(); err != nil {
-			t.Errorf("14 s after exp: got %v, want the claims", err)
-		}
+		err := decode()
+		assert.NoErrorf(t, err, "14 s after exp: got %v, want the claims", err)
 		<-time.After(time.Second)
-		if err := decode(); !errors.Is(err, jwt.ErrExpired) {
-			t.Errorf("15 s after exp: got %v, want ErrExpired", err)
-		}
+		err = decode()
+		assert.ErrorIsf(t, err, jwt.ErrExpired, "15 s after exp: got %v, want ErrExpired", err)
 	})
 }
 
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	c := jwt.Claims{"sub": "1", "name": nil, "iat": 1768478400.25, "int": 1768478400, "huge": 1e300, "nan": math.NaN(), "n": json.Number("7")}
-	if c.String("sub") != "1" || c.String("name") != "" || c.String("iat") != "" || c.String("absent") != "" {
-		t.Errorf("String: got %q %q %q %q", c.String("sub"), c.String("name"), c.String("iat"), c.String("absent"))
-	}
-	if got, ok := c.Time("iat"); !ok || got != time.UnixMilli(1768478400250).UTC() {
-		t.Errorf("Time: got %v, %v", got, ok)
-	}
-	if got, ok := c.Time("int"); !ok || got.Unix() != 1768478400 {
-		t.Errorf("Time of an int: got %v, %v", got, ok)
-	}
-	if got, ok := c.Time("n"); !ok || got.Unix() != 7 {
-		t.Errorf("Time of a json.Number: got %v, %v", got, ok)
-	}
+	assert.Truef(t, c.String("sub") == "1" && c.String("name") == "" && c.String("iat") == "" && c.String("absent") == "",
+		"String: got %q %q %q %q", c.String("sub"), c.String("name"), c.String("iat"), c.String("absent"))
+	got, ok := c.Time("iat")
+	assert.Truef(t, ok && got.Equal(time.UnixMilli(1768478400250)) && got.Location() == time.UTC, "Time: got %v, %v", got, ok)
+	got, ok = c.Time("int")
+	assert.Truef(t, ok && got.Unix() == 1768478400, "Time of an int: got %v, %v", got, ok)
+	got, ok = c.Time("n")
+	assert.Truef(t, ok && got.Unix() == 7, "Time of a json.Number: got %v, %v", got, ok)
 	for _, name := range []string{"sub", "name", "huge", "nan", "absent"} {
-		if got, ok := c.Time(name); ok || !got.IsZero() {
-			t.Errorf("Time(%s): got %v, %v, want none", name, got, ok)
-		}
+		got, ok := c.Time(name)
+		assert.Truef(t, !ok && got.IsZero(), "Time(%s): got %v, %v, want none", name, got, ok)
 	}
 }
 
@@ -181,32 +162,26 @@ func TestKeysBounded(t *testing.T) {
 			for i := range 100 {
 				salt := fmt.Sprint(g*50 + i)
 				token, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{secret}, Salt: salt, Keys: keys})
-				if err != nil {
-					t.Error(err)
+				if !assert.NoError(t, err) {
 					return
 				}
-				if _, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}, Salt: salt, Keys: keys}); err != nil {
-					t.Errorf("salt %s: %v", salt, err)
-				}
+				_, err = jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}, Salt: salt, Keys: keys})
+				assert.NoErrorf(t, err, "salt %s", salt)
 			}
 		})
 	}
 	wg.Wait()
-	if n := keys.Len(); n > 256 || n < 200 {
-		t.Errorf("the cache holds %d keys, want at most 256, and not much less", n)
-	}
+	n := keys.Len()
+	assert.Truef(t, n <= 256 && n >= 200, "the cache holds %d keys, want at most 256, and not much less", n)
 }
 
 func TestGetTokenErrors(t *testing.T) {
 	t.Parallel()
-	if _, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Secrets: []string{secret}}); !errors.Is(err, jwt.ErrMissingRequest) {
-		t.Errorf("got %v, want ErrMissingRequest", err)
-	}
+	_, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Secrets: []string{secret}})
+	assert.ErrorIsf(t, err, jwt.ErrMissingRequest, "got %v, want ErrMissingRequest", err)
 	for authorization, want := range map[string]string{"Bearer": "", "Bearer ": "", "Bearer a%2Eb": "a.b", "Bearer a b": "a", "Bearer %ff": "", "Bearer %": ""} {
 		got, err := jwt.GetRawToken(jwt.GetTokenParams{Header: http.Header{"Authorization": {authorization}}})
-		if err != nil || got != want {
-			t.Errorf("%q: got %q, %v, want %q", authorization, got, err, want)
-		}
+		assert.Truef(t, err == nil && got == want, "%q: got %q, %v, want %q", authorization, got, err, want)
 	}
 }
 
@@ -217,9 +192,8 @@ func TestTokenWithoutKid(t *testing.T) {
 	newest, other := "newest secret, which has made no token", "a secret of another site, for no token"
 	for _, name := range []jose.ContentEncryption{jose.A256CBC_HS512, jose.A256GCM} {
 		token := joseEncrypt(t, name, derivedFrom(t, secret, "c", name), "", `{"sub":"1"}`)
-		if header, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[0]); err != nil || strings.Contains(string(header), "kid") {
-			t.Fatalf("the token has the header %s", header)
-		}
+		header, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[0])
+		require.Truef(t, err == nil && !strings.Contains(string(header), "kid"), "the token has the header %s", header)
 		for _, keys := range []*jwt.Keys{nil, new(jwt.Keys)} {
 			for _, c := range []struct {
 				secrets []string
@@ -229,14 +203,12 @@ func TestTokenWithoutKid(t *testing.T) {
 				{[]string{newest}, false}, {[]string{newest, other}, false},
 			} {
 				claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: c.secrets, Salt: "c", Keys: keys})
-				if c.ok != (claims.String("sub") == "1") || c.ok != (err == nil) || !c.ok && !errors.Is(err, jwt.ErrInvalid) {
-					t.Errorf("%s, %q: got %v, %v", name, c.secrets, claims, err)
-				}
+				assert.Falsef(t, c.ok != (claims.String("sub") == "1") || c.ok != (err == nil) || !c.ok && !errors.Is(err, jwt.ErrInvalid),
+					"%s, %q: got %v, %v", name, c.secrets, claims, err)
 			}
 			altered := token[:len(token)-1] + map[bool]string{true: "B", false: "A"}[strings.HasSuffix(token, "A")]
-			if claims, err := jwt.Decode(jwt.DecodeParams{Token: altered, Secrets: []string{newest, secret}, Salt: "c", Keys: keys}); !errors.Is(err, jwt.ErrInvalid) {
-				t.Errorf("%s, altered: got %v, %v", name, claims, err)
-			}
+			claims, err := jwt.Decode(jwt.DecodeParams{Token: altered, Secrets: []string{newest, secret}, Salt: "c", Keys: keys})
+			assert.ErrorIsf(t, err, jwt.ErrInvalid, "%s, altered: got %v,", name, claims)
 		}
 	}
 }
@@ -246,9 +218,7 @@ func derivedFrom(t testing.TB, secret, salt string, enc jose.ContentEncryption) 
 	t.Helper()
 	size := map[jose.ContentEncryption]int{jose.A256CBC_HS512: 64, jose.A256GCM: 32}[enc]
 	key, err := hkdf.Key(sha256.New, []byte(secret), []byte(salt), "Auth.js Generated Encryption Key ("+salt+")", size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return key
 }
 
@@ -285,9 +255,8 @@ func TestIntegersKeepTheirDigits(t *testing.T) {
 		}
 	}
 	text := jwt.Claims{"uid": "9007199254740993", "10000000000000000001": "x"}
-	if _, err := jwt.Encode(jwt.EncodeParams{Token: text, Secrets: []string{secret}, Salt: "s"}); err != nil {
-		t.Errorf("digits in a text: %v", err)
-	}
+	_, err := jwt.Encode(jwt.EncodeParams{Token: text, Secrets: []string{secret}, Salt: "s"})
+	assert.NoError(t, err, "digits in a text")
 }
 
 // TestWhichCookieHasTheToken: the URL of the site says which of the two cookies
@@ -318,9 +287,7 @@ func TestWhichCookieHasTheToken(t *testing.T) {
 			header := http.Header{}
 			for cookie, who := range map[string]string{jwt.CookieName: "plain", jwt.SecureCookieName: "secure"} {
 				token, err := jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": who}, Secrets: []string{secret}, Salt: cookie})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				header.Add("Cookie", cookie+"="+token)
 			}
 			p := c.params
@@ -337,9 +304,8 @@ func TestWhichCookieHasTheToken(t *testing.T) {
 			if want == "plain" {
 				name = jwt.CookieName
 			}
-			if err != nil || !strings.Contains(strings.Join(header["Cookie"], "; "), name+"="+raw) {
-				t.Errorf("got the raw token %s, %v", raw, err)
-			}
+			assert.Truef(t, err == nil && strings.Contains(strings.Join(header["Cookie"], "; "), name+"="+raw),
+				"got the raw token %s, %v", raw, err)
 		})
 	}
 }
@@ -357,15 +323,10 @@ func TestGetTokenDecodeAndLogger(t *testing.T) {
 		},
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
-	if claims != nil || err != nil {
-		t.Errorf("got %v, %v, want nothing", claims, err)
-	}
-	if got.Token != "tok-canary" || got.Salt != "sid" {
-		t.Errorf("Decode got token %q, salt %q", got.Token, got.Salt)
-	}
-	if !strings.Contains(log.String(), "token refused") || strings.Contains(log.String(), "canary") {
-		t.Errorf("got log %q", log.String())
-	}
+	assert.Truef(t, claims == nil && err == nil, "got %v, %v, want nothing", claims, err)
+	assert.Truef(t, got.Token == "tok-canary" && got.Salt == "sid", "Decode got token %q, salt %q", got.Token, got.Salt)
+	assert.Truef(t, strings.Contains(log.String(), "token refused") && !strings.Contains(log.String(), "canary"),
+		"got log %q", log.String())
 }
 
 func TestLogsHoldNoSecret(t *testing.T) {
@@ -376,7 +337,6 @@ func TestLogsHoldNoSecret(t *testing.T) {
 	l.Info("x", "p", jwt.EncodeParams{Secrets: secrets, Token: jwt.Claims{"canary": "canary"}, Salt: "here"})
 	l.Info("x", "p", jwt.DecodeParams{Secrets: secrets, Token: "canary", Salt: "here"})
 	l.Info("x", "p", jwt.GetTokenParams{Secrets: secrets, CookieName: "here", Header: http.Header{"Cookie": {"canary"}}})
-	if s := log.String(); strings.Contains(s, "canary") || strings.Count(s, "here") != 3 {
-		t.Errorf("got log %s", s)
-	}
+	s := log.String()
+	assert.Truef(t, !strings.Contains(s, "canary") && strings.Count(s, "here") == 3, "got log %s", s)
 }

@@ -6,12 +6,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
-	"reflect"
 	"regexp"
 	"testing"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
@@ -20,9 +21,7 @@ import (
 func protocolPage(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/protocol.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(page)
 }
 
@@ -31,9 +30,7 @@ func protocolPage(t *testing.T) string {
 func TestKeysOfTheProtocolPage(t *testing.T) {
 	t.Parallel()
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| `([^`]+)` \\| (64|32) \\| (key|kid) `([^`]+)` \\|$").FindAllStringSubmatch(protocolPage(t), -1)
-	if len(rows) < 6 {
-		t.Fatalf("the page shows %d keys and key IDs, want 6 or more", len(rows))
-	}
+	require.Truef(t, len(rows) >= 6, "the page shows %d keys and key IDs, want 6 or more", len(rows))
 	encryption := map[string]jose.ContentEncryption{"64": jose.A256CBC_HS512, "32": jose.A256GCM}
 	keys, kids := map[[3]string][]byte{}, map[[3]string]string{}
 	for _, row := range rows {
@@ -43,36 +40,28 @@ func TestKeysOfTheProtocolPage(t *testing.T) {
 			continue
 		}
 		var err error
-		if keys[id], err = hex.DecodeString(row[5]); err != nil {
-			t.Fatal(err)
-		}
+		keys[id], err = hex.DecodeString(row[5])
+		require.NoError(t, err)
 	}
 	for id, key := range keys {
 		theirs := joseEncrypt(t, encryption[id[2]], key, kids[id], `{"sub":"1"}`)
 		claims, err := jwt.Decode(jwt.DecodeParams{Token: theirs, Secrets: []string{id[0]}, Salt: id[1]})
-		if err != nil || claims.String("sub") != "1" {
-			t.Errorf("%v: got %v, %v from a token that the key of the page encrypts", id, claims, err)
-		}
+		assert.Truef(t, err == nil && claims.String("sub") == "1",
+			"%v: got %v, %v from a token that the key of the page encrypts", id, claims, err)
 	}
 	for id, kid := range kids {
 		var got string
 		if id[2] == "64" {
 			token, err := jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{id[0]}, Salt: id[1]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			object, err := jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.DIRECT}, []jose.ContentEncryption{jose.A256CBC_HS512})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got = object.Header.KeyID
 		} else {
 			// Tokens with A256GCM are read and not made: the ID chooses the secret.
 			got = kidThatIsRead(t, id, kid)
 		}
-		if got != kid {
-			t.Errorf("%v: got kid %s, the page shows %s", id, got, kid)
-		}
+		assert.Equalf(t, kid, got, "%v: got kid %s, the page shows %s", id, got, kid)
 	}
 }
 
@@ -81,9 +70,7 @@ func TestKeysOfTheProtocolPage(t *testing.T) {
 func kidThatIsRead(t *testing.T, id [3]string, kid string) string {
 	t.Helper()
 	key, err := hkdf.Key(sha256.New, []byte(id[0]), []byte(id[1]), "Auth.js Generated Encryption Key ("+id[1]+")", 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	token := joseEncrypt(t, jose.A256GCM, key, kid, `{"sub":"1"}`)
 	if _, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{"another", id[0]}, Salt: id[1]}); err == nil {
 		return kid
@@ -96,26 +83,14 @@ func kidThatIsRead(t *testing.T, id [3]string, kid string) string {
 func TestTokenOfTheProtocolPage(t *testing.T) {
 	t.Parallel()
 	m := regexp.MustCompile("(?s)A token with secret `([^`]+)`, salt `([^`]+)` and the claims `([^`]+)`:\n\n```\n(\\S+)\n```").FindStringSubmatch(protocolPage(t))
-	if m == nil {
-		t.Fatal("the page shows no token")
-	}
+	require.NotNil(t, m, "the page shows no token")
 	var want map[string]any
-	if err := json.Unmarshal([]byte(m[3]), &want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(m[3]), &want))
 	claims, err := jwt.Decode(jwt.DecodeParams{Token: m[4], Secrets: []string{m[1]}, Salt: m[2], Now: func() time.Time { return time.Unix(1700000100, 0) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	raw, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got map[string]any
-	if err := json.Unmarshal(raw, &got); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got the claims %v, the page shows %v", got, want)
-	}
+	require.NoError(t, json.Unmarshal(raw, &got))
+	assert.Equalf(t, want, got, "got the claims %v, the page shows %v", got, want)
 }

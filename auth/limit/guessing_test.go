@@ -11,6 +11,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/limit"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestGuessing guesses passwords over HTTP, at one instant, in each way that might
@@ -100,9 +102,8 @@ func TestGuessingOnManyConnections(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if got, want := int(s.checked.Load()), limit.Defaults(limit.Password).Both.Free; got != want {
-		t.Errorf("%d passwords were checked, want %d", got, want)
-	}
+	got, want := int(s.checked.Load()), limit.Defaults(limit.Password).Both.Free
+	assert.Equalf(t, want, got, "%d passwords were checked, want %d", got, want)
 }
 
 // TestRefusalIsAPage: a refusal is a page of the site that says when to come again. It
@@ -117,15 +118,12 @@ func TestRefusalIsAPage(t *testing.T) {
 		for range 20 {
 			last = v.guess(guess{name: name})
 		}
-		if !last.refused() || last.Header.Get("Retry-After") != "1" || !strings.HasPrefix(last.Header.Get("Content-Type"), "text/html") ||
-			!strings.Contains(last.body, "#123456") || !strings.Contains(last.body, "/auth/signin") {
-			t.Errorf("%s: status %d, header %v:\n%s", name, last.StatusCode, last.Header, last.body)
-		}
+		assert.Truef(t, last.refused() && last.Header.Get("Retry-After") == "1" && strings.HasPrefix(last.Header.Get("Content-Type"), "text/html") &&
+			strings.Contains(last.body, "#123456") && strings.Contains(last.body, "/auth/signin"),
+			"%s: status %d, header %v:\n%s", name, last.StatusCode, last.Header, last.body)
 		pages[name] = strings.ReplaceAll(last.body, s.url, "")
 	}
-	if pages["ada"] != pages["nobody"] {
-		t.Errorf("the pages differ:\n%s\n%s", pages["ada"], pages["nobody"])
-	}
+	assert.Equalf(t, pages["nobody"], pages["ada"], "the pages differ:\n%s\n%s", pages["ada"], pages["nobody"])
 }
 
 // TestStrangersLockNobodyOut: strangers guess from many addresses. The person can sign
@@ -136,9 +134,8 @@ func TestStrangersLockNobodyOut(t *testing.T) {
 	clock := newClock()
 	s := newSite(t, limit.Options{Clock: clock.now}, behindProxy)
 	own := s.visitor(t)
-	if a := own.guess(guess{name: "Ada", password: "right", header: from("192.0.2.1")}); a.refused() {
-		t.Fatal("the first sign-in is refused")
-	}
+	require.False(t, own.guess(guess{name: "Ada", password: "right", header: from("192.0.2.1")}).refused(),
+		"the first sign-in is refused")
 	strangers := s.visitor(t)
 	for i := range 200 {
 		strangers.guess(guess{name: "ada", header: from(fmt.Sprintf("198.51.100.%d", i))})
@@ -148,9 +145,8 @@ func TestStrangersLockNobodyOut(t *testing.T) {
 		return a.StatusCode == http.StatusFound && !strings.Contains(a.Header.Get("Location"), "error")
 	}
 	for i := range 2 {
-		if a := own.guess(guess{name: "ada", password: "right", header: from("192.0.2.1")}); !signedIn(a) {
-			t.Fatalf("her browser, time %d: status %d", i, a.StatusCode)
-		}
+		a := own.guess(guess{name: "ada", password: "right", header: from("192.0.2.1")})
+		require.Truef(t, signedIn(a), "her browser, time %d: status %d", i, a.StatusCode)
 	}
 	other := s.visitor(t)
 	a := other.guess(guess{name: "ada", password: "right", header: from("192.0.2.9")})
@@ -159,16 +155,14 @@ func TestStrangersLockNobodyOut(t *testing.T) {
 		t.Fatalf("another browser: status %d, wait %d s, %v", a.StatusCode, wait, err)
 	}
 	clock.move(time.Duration(wait) * time.Second)
-	if a := other.guess(guess{name: "ada", password: "right", header: from("192.0.2.9")}); !signedIn(a) {
-		t.Errorf("another browser after the wait: status %d", a.StatusCode)
-	}
+	a = other.guess(guess{name: "ada", password: "right", header: from("192.0.2.9")})
+	assert.Truef(t, signedIn(a), "another browser after the wait: status %d", a.StatusCode)
 	s.checked.Store(0)
 	for i := range 100 { // somebody has her browser
 		own.guess(guess{name: "ada", header: from(fmt.Sprintf("192.0.2.%d", i))})
 	}
-	if most := int32(limit.Defaults(limit.Password).Known.Free); s.checked.Load() > most {
-		t.Errorf("the known browser made %d guesses, want at most %d", s.checked.Load(), most)
-	}
+	most := int32(limit.Defaults(limit.Password).Known.Free)
+	assert.Truef(t, s.checked.Load() <= most, "the known browser made %d guesses, want at most %d", s.checked.Load(), most)
 }
 
 // TestOwnAccountHelpsNobody: an attacker who signs in to her own account between the
@@ -184,7 +178,6 @@ func TestOwnAccountHelpsNobody(t *testing.T) {
 			guesses++
 		}
 	}
-	if want := limit.Defaults(limit.Password).Account.Free; guesses != want {
-		t.Errorf("%d guesses were made, want %d", guesses, want)
-	}
+	want := limit.Defaults(limit.Password).Account.Free
+	assert.Equalf(t, want, guesses, "%d guesses were made, want %d", guesses, want)
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/limit"
 	"github.com/gatehouse-go/gatehouse/auth/limit/counts"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 type allow = func(context.Context, auth.Attempt) error
@@ -31,9 +33,7 @@ func wait(t *testing.T, l allow, a auth.Attempt) time.Duration {
 		return 0
 	}
 	refused, ok := errors.AsType[*auth.TooManyAttempts](err)
-	if !ok || refused.RetryAfter <= 0 {
-		t.Fatalf("got %v, want an error that says how long to wait", err)
-	}
+	require.Truef(t, ok && refused.RetryAfter > 0, "got %v, want an error that says how long to wait", err)
 	return refused.RetryAfter
 }
 
@@ -44,26 +44,21 @@ func TestWaitsGrow(t *testing.T) {
 		rule := limit.Rule{Free: 3, Wait: time.Second, MaxWait: 10 * time.Second, Forget: time.Hour}
 		l := limit.New(limit.Options{Rules: map[limit.Kind]limit.Rules{limit.Password: {Account: rule}}})
 		for i := range 3 {
-			if w := wait(t, l, password("192.0.2.1", "ada")); w != 0 {
-				t.Fatalf("attempt %d waits %v", i, w)
-			}
+			w := wait(t, l, password("192.0.2.1", "ada"))
+			require.Truef(t, w == 0, "attempt %d waits %v", i, w)
 		}
 		for _, want := range []time.Duration{1, 2, 4, 8, 10, 10} {
 			for range 3 {
-				if w := wait(t, l, password("192.0.2.2", "ada")); w != want*time.Second {
-					t.Fatalf("the wait is %v, want %v", w, want*time.Second)
-				}
+				require.Equal(t, want*time.Second, wait(t, l, password("192.0.2.2", "ada")), "the wait")
 			}
 			time.Sleep(want * time.Second)
-			if w := wait(t, l, password("192.0.2.2", "ada")); w != 0 {
-				t.Fatalf("after %v: it waits %v more", want*time.Second, w)
-			}
+			w := wait(t, l, password("192.0.2.2", "ada"))
+			require.Truef(t, w == 0, "after %v: it waits %v more", want*time.Second, w)
 		}
 		time.Sleep(9 * time.Hour) // the wait is at its bound, so no more attempts are remembered than that takes
 		for i := range 3 {
-			if w := wait(t, l, password("192.0.2.1", "ada")); w != 0 {
-				t.Fatalf("much later: attempt %d waits %v", i, w)
-			}
+			w := wait(t, l, password("192.0.2.1", "ada"))
+			require.Truef(t, w == 0, "much later: attempt %d waits %v", i, w)
 		}
 	})
 }
@@ -123,9 +118,7 @@ func TestCountedTogether(t *testing.T) {
 					t.Fatal("there is no limit")
 				}
 			}
-			if got := wait(t, l, c.other) > 0; got != c.together {
-				t.Errorf("the other attempt is refused: %v, want %v", got, c.together)
-			}
+			assert.Equal(t, c.together, wait(t, l, c.other) > 0, "the other attempt is refused")
 		})
 	}
 }
@@ -141,12 +134,9 @@ func TestNetworksOf48Bits(t *testing.T) {
 			allowed++
 		}
 	}
-	if free := limit.Defaults(limit.Password).Client.Free; allowed != 8*free {
-		t.Errorf("%d attempts were made, want %d", allowed, 8*free)
-	}
-	if wait(t, l, password("2001:db8:2:1::/64", "somebody")) != 0 {
-		t.Error("another network is refused")
-	}
+	free := limit.Defaults(limit.Password).Client.Free
+	assert.Equalf(t, 8*free, allowed, "%d attempts were made, want %d", allowed, 8*free)
+	assert.True(t, wait(t, l, password("2001:db8:2:1::/64", "somebody")) == 0, "another network is refused")
 }
 
 const secret = "0123456789abcdef0123456789abcdef"
@@ -182,9 +172,7 @@ func TestStoreThatFails(t *testing.T) {
 		for range 20 {
 			_ = wait(t, l, password("192.0.2.1", "ada"))
 		}
-		if store.asked != 21 {
-			t.Errorf("the store was asked %d times, want 21", store.asked)
-		}
+		assert.Equalf(t, 21, store.asked, "the store was asked %d times, want 21", store.asked)
 	})
 }
 
@@ -196,11 +184,7 @@ func TestRulesThatCannotBe(t *testing.T) {
 		{Free: 1, Wait: 1, MaxWait: 1<<63 - 1, Forget: time.Second}, {Free: 1 << 40, Wait: 1, MaxWait: 1, Forget: time.Hour},
 	} {
 		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%+v is taken", r)
-				}
-			}()
+			defer func() { assert.Truef(t, recover() != nil, "%+v is taken", r) }()
 			limit.New(limit.Options{Rules: map[limit.Kind]limit.Rules{limit.Mail: {Both: r}}})
 		}()
 	}
@@ -210,11 +194,7 @@ func TestRulesThatCannotBe(t *testing.T) {
 		"a short secret":             {Store: &failing{}, Secret: secret[1:]},
 	} {
 		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s is taken", name)
-				}
-			}()
+			defer func() { assert.Truef(t, recover() != nil, "%s is taken", name) }()
 			limit.New(o)
 		}()
 	}
@@ -224,13 +204,9 @@ func TestRulesThatCannotBe(t *testing.T) {
 func TestOptionsShowNoSecret(t *testing.T) {
 	o := limit.Options{Secret: secret}
 	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, shown := range []string{fmt.Sprintf("%v %+v %#v %s", o, o, &o, []limit.Options{o}), string(text), slog.AnyValue(o).Resolve().String()} {
-		if strings.Contains(shown, secret) || shown == "" {
-			t.Errorf("the options are printed as %q", shown)
-		}
+		assert.Truef(t, !strings.Contains(shown, secret) && shown != "", "the options are printed as %q", shown)
 	}
 }
 

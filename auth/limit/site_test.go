@@ -17,6 +17,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/limit"
+	"github.com/stretchr/testify/require"
 )
 
 // site is a site with passwords on a server of its own. The password of each user
@@ -68,9 +69,7 @@ func newSite(t *testing.T, o limit.Options, configure func(c *auth.Config)) *sit
 		configure(&config)
 	}
 	h, err := auth.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server.Config.Handler = h
 	return s
 }
@@ -91,9 +90,7 @@ type visitor struct {
 func (s *site) visitor(t *testing.T) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // a server of the test
 	t.Cleanup(transport.CloseIdleConnections)
 	return &visitor{t, s, &http.Client{
@@ -130,9 +127,7 @@ func (v *visitor) guess(g guess) *answer {
 		body, kind = fmt.Sprintf(`{"username":%q,"password":%q}`, g.name, g.password), "application/json"
 	}
 	r, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.site.url+"/auth/callback/"+g.provider, strings.NewReader(body))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	for name, values := range g.header {
 		r.Header[name] = values
 	}
@@ -140,14 +135,10 @@ func (v *visitor) guess(g guess) *answer {
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	r.Header.Set("Accept", "text/html")
 	res, err := v.Do(r)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	return &answer{res, string(text)}
 }
 

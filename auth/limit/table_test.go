@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestFullTable: somebody who makes keys without end uses no more memory than the
@@ -15,26 +18,19 @@ func TestFullTable(t *testing.T) {
 	}
 	now := time.Now()
 	table := newTable(now)
-	if table.take(of("victim"), now) != 0 {
-		t.Fatal("the first attempt is refused")
-	}
+	require.True(t, table.take(of("victim"), now) == 0, "the first attempt is refused")
 	for i := range 2 * maxCounts {
 		table.take(of(strconv.Itoa(i)), now)
 	}
-	if len(table.counts) > maxCounts {
-		t.Errorf("%d counts are kept apart, want at most %d", len(table.counts), maxCounts)
-	}
-	if table.take(of("victim"), now) == 0 {
-		t.Error("the count of the victim is forgotten")
-	}
-	if first, second := table.take(of("late"), now), table.take(of("late"), now); first == 0 && second == 0 {
-		t.Error("a new key is not counted")
-	}
+	assert.Truef(t, len(table.counts) <= maxCounts,
+		"%d counts are kept apart, want at most %d", len(table.counts), maxCounts)
+	assert.True(t, table.take(of("victim"), now) != 0, "the count of the victim is forgotten")
+	first, second := table.take(of("late"), now), table.take(of("late"), now)
+	assert.False(t, first == 0 && second == 0, "a new key is not counted")
 	later := now.Add(2 * time.Hour)
 	for i := range maxCounts / 4 {
 		table.take(of("later "+strconv.Itoa(i)), later)
 	}
-	if table.take(of("a"), later) != 0 || table.take(of("b"), later.Add(time.Second)) != 0 {
-		t.Error("counts that are over leave no room")
-	}
+	assert.True(t, table.take(of("a"), later) == 0 && table.take(of("b"), later.Add(time.Second)) == 0,
+		"counts that are over leave no room")
 }

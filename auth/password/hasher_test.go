@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 )
 
@@ -51,9 +53,7 @@ var imported = []struct {
 func importedHash(t *testing.T, name string) string {
 	t.Helper()
 	list, err := os.ReadFile(filepath.Join("testdata", "hashes.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for line := range strings.Lines(string(list)) {
 		if hash, ok := strings.CutPrefix(line, name+"\t"); ok {
 			return strings.TrimSuffix(hash, "\n")
@@ -66,9 +66,7 @@ func importedHash(t *testing.T, name string) string {
 func newTestHasher(t *testing.T, formats ...Format) *Hasher {
 	t.Helper()
 	h, err := NewHasher(Options{Argon2: fast, DangerouslyFast: true, Imported: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -79,16 +77,13 @@ func TestImportedHashes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			h, hash := newTestHasher(t, test.format), importedHash(t, test.name)
 			done, err := h.Check(t.Context(), "", hash, test.password)
-			if err != nil || !done.Matches || !strings.HasPrefix(done.Rehash, "$argon2id$v=19$m=512,t=1,p=1$") {
-				t.Fatalf("the right password: %+v, %v", done, err)
-			}
-			if again, err := h.Check(t.Context(), "", done.Rehash, test.password); err != nil || !again.Matches || again.Rehash != "" {
-				t.Errorf("the new hash: %+v, %v", again, err)
-			}
+			require.Truef(t, err == nil && done.Matches && strings.HasPrefix(done.Rehash, "$argon2id$v=19$m=512,t=1,p=1$"),
+				"the right password: %+v, %v", done, err)
+			again, err := h.Check(t.Context(), "", done.Rehash, test.password)
+			assert.Truef(t, err == nil && again.Matches && again.Rehash == "", "the new hash: %+v, %v", again, err)
 			for _, wrong := range []string{"", test.password + " ", strings.ToUpper(test.password), test.password[1:], "\xff"} {
-				if done, err := h.Check(t.Context(), "", hash, wrong); err != nil || done != (Checked{}) {
-					t.Errorf("password %q: %+v, %v", wrong, done, err)
-				}
+				done, err := h.Check(t.Context(), "", hash, wrong)
+				assert.Truef(t, err == nil && done == (Checked{}), "password %q: %+v, %v", wrong, done, err)
 			}
 		})
 	}
@@ -97,15 +92,11 @@ func TestImportedHashes(t *testing.T) {
 // TestDeviseAndFirebase checks what an import of these products calls.
 func TestDeviseAndFirebase(t *testing.T) {
 	done, err := newTestHasher(t, Devise("pepper of the site")).Check(t.Context(), "", importedHash(t, "Devise"), decomposed)
-	if err != nil || !done.Matches {
-		t.Errorf("Devise: %+v, %v", done, err)
-	}
+	assert.Truef(t, err == nil && done.Matches, "Devise: %+v, %v", done, err)
 	stored := importedHash(t, "Firebase")
 	_, exported, _ := strings.Cut(stored, "$")
 	salt, hash, _ := strings.Cut(exported, "$")
-	if got := FirebaseHash(salt, hash); got != stored {
-		t.Errorf("FirebaseHash = %q, want %q", got, stored)
-	}
+	assert.Equal(t, stored, FirebaseHash(salt, hash), "FirebaseHash =")
 }
 
 // TestNormalization checks that a hash of ours and one of better-auth match both
@@ -113,13 +104,10 @@ func TestDeviseAndFirebase(t *testing.T) {
 func TestNormalization(t *testing.T) {
 	h := newTestHasher(t, DjangoPBKDF2{1000})
 	own, err := h.Hash(t.Context(), "", decomposed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for hash, want := range map[string]bool{own: true, importedHash(t, imported[0].name): false} {
-		if done, err := h.Check(t.Context(), "", hash, composed); err != nil || done.Matches != want {
-			t.Errorf("%.15s…: %v, %v, want %v", hash, done.Matches, err, want)
-		}
+		done, err := h.Check(t.Context(), "", hash, composed)
+		assert.Truef(t, err == nil && done.Matches == want, "%.15s…: %v, %v, want %v", hash, done.Matches, err, want)
 	}
 }
 
@@ -128,18 +116,14 @@ func TestNormalization(t *testing.T) {
 func TestTruncatedMatch(t *testing.T) {
 	typed := strings.Repeat("0123456789", 8)
 	stored, err := bcrypt.GenerateFromPassword([]byte(typed[:72]), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := newTestHasher(t, Bcrypt{Cost: 4})
 	for _, password := range []string{typed, typed[:72] + "something else"} {
-		if done, err := h.Check(t.Context(), "", string(stored), password); err != nil || !done.Matches || done.Rehash != "" {
-			t.Errorf("a long password: %+v, %v", done, err)
-		}
+		done, err := h.Check(t.Context(), "", string(stored), password)
+		assert.Truef(t, err == nil && done.Matches && done.Rehash == "", "a long password: %+v, %v", done, err)
 	}
-	if done, err := h.Check(t.Context(), "", string(stored), typed[:72]); err != nil || done.Rehash == "" {
-		t.Errorf("72 bytes: %+v, %v", done, err)
-	}
+	done, err := h.Check(t.Context(), "", string(stored), typed[:72])
+	assert.Truef(t, err == nil && done.Rehash != "", "72 bytes: %+v, %v", done, err)
 }
 
 // TestHostileHashes checks that a hash that costs more than it may, or is damaged,
@@ -217,9 +201,7 @@ func TestHostileHashes(t *testing.T) {
 func TestSameWork(t *testing.T) {
 	own := newTestHasher(t)
 	hash, err := own.Hash(t.Context(), "", composed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stored := map[string]string{"nobody": "", "ours": hash, "damaged": "?"}
 	for _, test := range imported {
 		stored[test.name] = importedHash(t, test.name)
@@ -236,9 +218,7 @@ func TestSameWork(t *testing.T) {
 		h.formats[0], counted[first] = first, fast.cost()
 		_, _ = h.Check(t.Context(), "", hash, "another password")
 		for c, want := range counted {
-			if c.done != want {
-				t.Errorf("%s: the work for %T is %d, want %d", name, c.Format, c.done, want)
-			}
+			assert.Equalf(t, want, c.done, "%s: the work for %T", name, c.Format)
 		}
 	}
 }
@@ -283,27 +263,22 @@ func TestOptions(t *testing.T) {
 		"argon2 by halves":   {Imported: []Format{Argon2{Memory: 1024}}},
 		"argon2 of Django's": {Imported: []Format{DjangoArgon2{Memory: 1024}}},
 	} {
-		if _, err := NewHasher(o); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		_, err := NewHasher(o)
+		assert.Errorf(t, err, "%s: no error", name)
 	}
 	for _, o := range []Options{{}, {Argon2: Argon2{Memory: 47104, Time: 1, Parallelism: 1}}, {Argon2: Argon2{Memory: 7168, Time: 5, Parallelism: 1}}} {
-		if _, err := NewHasher(o); err != nil {
-			t.Error(err)
-		}
+		_, err := NewHasher(o)
+		assert.NoError(t, err)
 	}
 }
 
 func TestLongPassword(t *testing.T) {
 	h := newTestHasher(t)
 	long := strings.Repeat("a", 1<<20)
-	if _, err := h.Hash(t.Context(), "", long); !errors.Is(err, ErrTooLong) {
-		t.Error(err)
-	}
-	if _, err := h.Check(t.Context(), "", "", long); !errors.Is(err, ErrTooLong) {
-		t.Error(err)
-	}
-	if _, err := h.Hash(t.Context(), "", "\xff"); err == nil {
-		t.Error("invalid UTF-8 was hashed")
-	}
+	_, err := h.Hash(t.Context(), "", long)
+	assert.ErrorIs(t, err, ErrTooLong)
+	_, err = h.Check(t.Context(), "", "", long)
+	assert.ErrorIs(t, err, ErrTooLong)
+	_, err = h.Hash(t.Context(), "", "\xff")
+	assert.Error(t, err, "invalid UTF-8 was hashed")
 }

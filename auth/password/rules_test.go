@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestRules(t *testing.T) {
@@ -40,26 +42,21 @@ func TestRules(t *testing.T) {
 		"ada likes 4857194857 trains": nil,
 	} {
 		r := Rules{Words: []string{"Example Shop"}}
-		if err := r.Check(t.Context(), password, "ada.lovelace@example.org", "Ada Lovelace"); !errors.Is(err, want) && (err != nil || want != nil) {
-			t.Errorf("%q: %v, want %v", password, err, want)
-		}
+		err := r.Check(t.Context(), password, "ada.lovelace@example.org", "Ada Lovelace")
+		assert.Falsef(t, !errors.Is(err, want) && (err != nil || want != nil), "%q: %v, want %v", password, err, want)
 	}
-	if len(common()) < 10_000 {
-		t.Errorf("the list has %d passwords", len(common()))
-	}
+	assert.Truef(t, len(common()) >= 10_000, "the list has %d passwords", len(common()))
 }
 
 func TestShorterPasswords(t *testing.T) {
 	r := Rules{MinCharacters: 8}
 	for password, want := range map[string]error{"sunshine": TooCommon, "BaseBall1": TooCommon, "kq8 wn2": TooShort, "kq8 wn2x": nil} {
-		if err := r.Check(t.Context(), password); !errors.Is(err, want) && (err != nil || want != nil) {
-			t.Errorf("%q: %v, want %v", password, err, want)
-		}
+		err := r.Check(t.Context(), password)
+		assert.Falsef(t, !errors.Is(err, want) && (err != nil || want != nil), "%q: %v, want %v", password, err, want)
 	}
 	for n, ok := range map[int]bool{7: false, 8: true, 15: true, 65: false, -1: false} {
-		if err := (Rules{MinCharacters: n}).Validate(); (err == nil) != ok {
-			t.Errorf("%d: %v", n, err)
-		}
+		err := (Rules{MinCharacters: n}).Validate()
+		assert.Equalf(t, ok, err == nil, "%d: %v", n, err)
 	}
 }
 
@@ -75,9 +72,7 @@ func TestBreached(t *testing.T) {
 		asked = prefix
 		return []string{"000", "ad6438836dbe526aa231abde2d0eef74d42"}, nil
 	})
-	if !errors.Is(err, IsBreached) || asked != "ABF7A" {
-		t.Errorf("asked for %q: %v", asked, err)
-	}
+	assert.Truef(t, errors.Is(err, IsBreached) && asked == "ABF7A", "asked for %q: %v", asked, err)
 	for name, f := range map[string]func(ctx context.Context, prefix string) ([]string, error){
 		"others": func(context.Context, string) ([]string, error) { return []string{"000"}, nil },
 		"failure": func(context.Context, string) ([]string, error) {

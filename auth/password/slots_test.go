@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestSlots checks that no more hashes than allowed are made at once, that one
@@ -34,18 +37,14 @@ func TestSlots(t *testing.T) {
 					by[name]--
 					mu.Unlock()
 				})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			}()
 			synctest.Wait()
 		}
 		for range 10 {
 			call("flood")
 		}
-		if running != 2 {
-			t.Fatalf("a client has %d of three slots", running)
-		}
+		require.Equalf(t, 2, running, "a client has %d of three slots", running)
 		for _, name := range []string{"a", "b", "b", "c"} {
 			call(name)
 		}
@@ -54,12 +53,9 @@ func TestSlots(t *testing.T) {
 			synctest.Wait()
 		}
 		const want = "[flood flood a flood b c flood b flood flood flood flood flood flood]"
-		if got := fmt.Sprint(order); got != want || most[""] != 3 || most["flood"] != 2 {
-			t.Errorf("order %s, want %s; most %v", got, want, most)
-		}
-		if s.running != 0 || s.queued != 0 || len(s.clients) != 0 || len(s.turns) != 0 {
-			t.Errorf("left: %+v", s)
-		}
+		got := fmt.Sprint(order)
+		assert.Truef(t, got == want && most[""] == 3 && most["flood"] == 2, "order %s, want %s; most %v", got, want, most)
+		assert.Truef(t, s.running == 0 && s.queued == 0 && len(s.clients) == 0 && len(s.turns) == 0, "left: %+v", s)
 	})
 }
 
@@ -82,9 +78,8 @@ func TestSlotsAreFull(t *testing.T) {
 		busy := func() {
 			t.Helper()
 			var e *BusyError
-			if err := <-results; !errors.As(err, &e) || e.RetryAfter <= 0 {
-				t.Errorf("%v, want a BusyError", err)
-			}
+			err := <-results
+			assert.Truef(t, errors.As(err, &e) && e.RetryAfter > 0, "%v, want a BusyError", err)
 		}
 		call(t.Context(), "flood")
 		busy()
@@ -94,20 +89,12 @@ func TestSlotsAreFull(t *testing.T) {
 		call(ctx, "other")
 		busy()
 		cancel()
-		if err := <-results; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		if s.queued != 3 {
-			t.Errorf("%d calls wait, want 3", s.queued)
-		}
+		assert.ErrorIs(t, <-results, context.Canceled)
+		assert.Equalf(t, 3, s.queued, "%d calls wait, want 3", s.queued)
 		close(end)
 		for range 3 {
-			if err := <-results; err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, <-results)
 		}
-		if s.running != 0 || s.queued != 0 || len(s.clients) != 0 || len(s.turns) != 0 {
-			t.Errorf("left: %+v", s)
-		}
+		assert.Truef(t, s.running == 0 && s.queued == 0 && len(s.clients) == 0 && len(s.turns) == 0, "left: %+v", s)
 	})
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write testdata/catalogue.txt anew")
@@ -36,14 +37,10 @@ func TestCatalogueBehaves(t *testing.T) {
 	recordOptions(t, &b)
 	const name = "testdata/catalogue.txt"
 	if *update {
-		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(name, b.Bytes(), 0o600))
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, expected := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
 	section := ""
 	for i := range max(len(got), len(expected)) {
@@ -114,9 +111,7 @@ func parseJSON(t *testing.T, text string) any {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Decode(&v))
 	return v
 }
 
@@ -130,16 +125,10 @@ func recordProvider(t *testing.T, b *bytes.Buffer, f fact) {
 		opts = append(opts, optionNamed(name)(value))
 	}
 	made, err := providers.ByID(f.ID, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, ok := made.(*auth.OAuth)
-	if !ok {
-		t.Fatalf("%s is a %T", f.ID, made)
-	}
-	if err := p.Complete(p); err != nil {
-		t.Fatal(err)
-	}
+	require.Truef(t, ok, "%s is a %T", f.ID, made)
+	require.NoError(t, p.Complete(p))
 	fmt.Fprintf(b, "== %s\n", strings.TrimSuffix(f.ID+" "+f.Variant, " "))
 	recordCompleted(t, b, p)
 	profile := merge(f.Profile, map[string]any{"email_verified": true})
@@ -173,21 +162,15 @@ func recordCompleted(t *testing.T, b *bytes.Buffer, p *auth.OAuth) {
 	}
 	if p.Token.Prepare != nil {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://idp.example/token", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Authorization", "Basic x")
 		form := url.Values{"code": {"c"}, "redirect_uri": {"https://app.example/cb"}, "client_id": {"client-1"}, "grant_type": {"authorization_code"}}
-		if err := p.Token.Prepare(r, form); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Token.Prepare(r, form))
 		fmt.Fprintf(b, "token form: %s, header %v\n", form.Encode(), r.Header)
 	}
 	if p.Authorization.Request != nil {
 		prepared, err := url.Parse("https://idp.example/authorize?scope=&state=s&redirect_uri=https%3A%2F%2Fapp.example%2Fcb")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		u, err := p.Authorization.Request(t.Context(), prepared)
 		fmt.Fprintf(b, "authorization request: %v %v\n", u, err)
 	}
@@ -262,17 +245,13 @@ func recordUserInfo(t *testing.T, b *bytes.Buffer, p *auth.OAuth, f fact, root m
 		}
 	}
 	encoded, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ask := func(tokens any, body string) string {
 		sent := &recorder{body: body}
 		extra, _ := tokens.(map[string]any)
 		profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Provider: *p, Client: &http.Client{Transport: sent}, Tokens: auth.TokenSet{AccessToken: "at/1", Extra: extra}})
 		got, jsonErr := json.Marshal(profile)
-		if jsonErr != nil {
-			t.Fatal(jsonErr)
-		}
+		require.NoError(t, jsonErr)
 		return fmt.Sprintf("%s profile %s %v", sent.sent, got, err)
 	}
 	tokens := root["token"]
@@ -288,9 +267,7 @@ func recordUserInfo(t *testing.T, b *bytes.Buffer, p *auth.OAuth, f fact, root m
 	}
 	for at, changed := range variants(map[string]any{"answer": body}) {
 		encoded, err := json.Marshal(changed["answer"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := ask(tokens, string(encoded)); !strings.Contains(got, " profile {") {
 			fmt.Fprintf(b, "userinfo with %s: %s\n", at, got)
 		}
@@ -337,13 +314,9 @@ func mapped(t *testing.T, p *auth.OAuth, root map[string]any) []string {
 	email, made := auth.Profile(profile).String("email"), []string(nil)
 	if p.Profile != nil {
 		u, err := p.Profile(t.Context(), profile, auth.TokenSet{AccessToken: "at/1", Scope: "s", Extra: extra})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		more, err := json.Marshal(u.Extra)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		email, made = u.Email, []string{fmt.Sprintf("ID %q", u.ID), fmt.Sprintf("name %q", u.Name), fmt.Sprintf("email %q", u.Email), fmt.Sprintf("image %q", u.Image), "extra " + string(more)}
 	}
 	return append(made, fmt.Sprintf("proof %v", p.EmailVerified(profile, email)), fmt.Sprintf("of another %v", p.EmailVerified(profile, "other@x.example")))

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
@@ -39,9 +41,7 @@ func TestMissingOptions(t *testing.T) {
 			if i.Type == auth.TypeEmail {
 				p, err = providers.ByID(i.ID)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if err := configure(p); err == nil || !strings.Contains(err.Error(), o.Name) || !strings.Contains(err.Error(), i.ID) {
 				t.Errorf("%s without %s: %v", i.ID, o.Name, err)
 			}
@@ -65,9 +65,8 @@ func TestOptionsThatAProviderDoesNotTake(t *testing.T) {
 		"WithPlatform":          providers.WeChat(client, providers.WithPlatform("none")),
 		"not in PEM form":       providers.Apple(providers.WithClient("id", ""), providers.WithAppleKey("a", "b", "c")),
 	} {
-		if err := configure(p); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		err := configure(p)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), name), "%s: %v", name, err)
 	}
 }
 
@@ -83,32 +82,25 @@ func TestEnvironment(t *testing.T) { //nolint:paralleltest // sets variables
 	}
 	mastodon := providers.Mastodon()
 	h, err := auth.New(auth.Config{URL: "https://app.example", Providers: []auth.Provider{providers.GitHub(), mastodon, providers.DuendeIdentityServer6()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://app.example/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for id, want := range map[string]string{
 		"github": "https://github.com/login/oauth/authorize?", "mastodon": "https://social.example/oauth/authorize?",
 	} {
 		result, err := h.SignIn(r, id, auth.SignInOptions{})
-		if err != nil || !strings.HasPrefix(result.Location, want) {
-			t.Errorf("%s leads to %+v (%v), want %s", id, result, err, want)
-		}
+		assert.Truef(t, err == nil && strings.HasPrefix(result.Location, want),
+			"%s leads to %+v (%v), want %s", id, result, err, want)
 	}
-	if mastodon.ClientID != "" || mastodon.Authorization.URL != "" {
-		t.Error("New changed the provider that it was given")
-	}
+	assert.True(t, mastodon.ClientID == "" && mastodon.Authorization.URL == "",
+		"New changed the provider that it was given")
 }
 
 // TestKeyFromEnvironment: the key of a mail service comes from the environment.
 func TestKeyFromEnvironment(t *testing.T) { //nolint:paralleltest // sets variables
 	p := providers.Resend(providers.WithFrom("a@b.example"))
-	if err := configure(p); err == nil || !strings.Contains(err.Error(), "WithAPIKey or AUTH_RESEND_KEY") {
-		t.Errorf("without a key: %v", err)
-	}
+	err := configure(p)
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "WithAPIKey or AUTH_RESEND_KEY"), "without a key: %v", err)
 	t.Setenv("AUTH_RESEND_KEY", "key-1")
 	// New still reports the missing adapter.
 	if err := configure(p); err == nil || strings.Contains(err.Error(), "apiKey") || strings.Contains(err.Error(), "key-1") {
@@ -119,13 +111,11 @@ func TestKeyFromEnvironment(t *testing.T) { //nolint:paralleltest // sets variab
 func TestByID(t *testing.T) {
 	t.Parallel()
 	for _, i := range providers.All() {
-		if _, err := providers.ByID(i.ID); err != nil {
-			t.Errorf("%s: %v", i.ID, err)
-		}
+		_, err := providers.ByID(i.ID)
+		assert.NoError(t, err, i.ID)
 	}
-	if _, err := providers.ByID("nobody"); !errors.Is(err, providers.ErrUnknown) {
-		t.Errorf("an unknown ID: %v", err)
-	}
+	_, err := providers.ByID("nobody")
+	assert.ErrorIs(t, err, providers.ErrUnknown, "an unknown ID")
 	if _, err := providers.ByID("lastfm"); !errors.Is(err, providers.ErrUnsupported) || !strings.Contains(err.Error(), "signed calls") {
 		t.Errorf("an unsupported ID: %v", err)
 	}
@@ -140,13 +130,10 @@ func TestWhatTheApplicationSets(t *testing.T) {
 			p.Checks = []auth.Check{auth.CheckState}
 			p.Token.URL = "https://proxy.example/token"
 		}))
-	if err := p.Complete(p); err != nil {
-		t.Fatal(err)
-	}
-	if p.Authorization.Params.Get("scope") != "a b" || p.Authorization.Params.Get("show_dialog") != "true" || !slices.Equal(p.Checks, []auth.Check{auth.CheckState}) ||
-		p.Token.URL != "https://proxy.example/token" || p.UserInfo.URL != "https://api.spotify.com/v1/me" {
-		t.Errorf("the provider is %v %v %s %s", p.Authorization.Params, p.Checks, p.Token.URL, p.UserInfo.URL)
-	}
+	require.NoError(t, p.Complete(p))
+	assert.Truef(t, p.Authorization.Params.Get("scope") == "a b" && p.Authorization.Params.Get("show_dialog") == "true" && slices.Equal(p.Checks, []auth.Check{auth.CheckState}) &&
+		p.Token.URL == "https://proxy.example/token" && p.UserInfo.URL == "https://api.spotify.com/v1/me",
+		"the provider is %v %v %s %s", p.Authorization.Params, p.Checks, p.Token.URL, p.UserInfo.URL)
 }
 
 func TestTenant(t *testing.T) {
@@ -159,9 +146,8 @@ func TestTenant(t *testing.T) {
 		"https://api.asgardeo.io/t/o/oauth2/token":              providers.Asgardeo(providers.WithIssuer("https://api.asgardeo.io/t/o/oauth2/token")),
 		"https://git.example/login/oauth":                       providers.GitHub(providers.WithBaseURL("https://git.example/")),
 	} {
-		if err := p.Complete(p); err != nil || p.Issuer != want {
-			t.Errorf("the issuer is %q, want %q (%v)", p.Issuer, want, err)
-		}
+		err := p.Complete(p)
+		assert.Truef(t, err == nil && p.Issuer == want, "the issuer is %q, want %q (%v)", p.Issuer, want, err)
 	}
 }
 
@@ -192,14 +178,11 @@ func TestGitHubEmails(t *testing.T) {
 				api, opts = c.base+"/api/v3", append(opts, providers.WithBaseURL(c.base))
 			}
 			p := providers.GitHub(opts...)
-			if err := p.Complete(p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Complete(p))
 			client := &http.Client{Transport: responder{api + "/user": c.user, api + "/user/emails": c.emails}}
 			profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Provider: *p, Client: client, Tokens: auth.TokenSet{AccessToken: "t"}})
-			if err != nil || profile.String("email") != c.want {
-				t.Errorf("the address is %q, want %q (%v)", profile.String("email"), c.want, err)
-			}
+			assert.Truef(t, err == nil && profile.String("email") == c.want,
+				"the address is %q, want %q (%v)", profile.String("email"), c.want, err)
 		})
 	}
 }
@@ -221,16 +204,11 @@ func TestGraphPhoto(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := providers.MicrosoftEntraID(providers.WithPhotoSize(c.size), providers.WithHTTPClient(&http.Client{Transport: responder{endpoint: c.body}}))
-			if err := p.Complete(p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Complete(p))
 			u, err := p.Profile(t.Context(), auth.Profile{"sub": "s"}, auth.TokenSet{AccessToken: "t"})
-			if err != nil || u.ID != "s" {
-				t.Fatalf("the user is %+v (%v)", u, err)
-			}
-			if got := strings.HasPrefix(u.Image, "data:image/jpeg;base64,/9j/"); got != c.want || (u.Image != "") != c.want {
-				t.Errorf("the picture is there: %v, want %v", got, c.want)
-			}
+			require.Truef(t, err == nil && u.ID == "s", "the user is %+v (%v)", u, err)
+			got := strings.HasPrefix(u.Image, "data:image/jpeg;base64,/9j/")
+			assert.Truef(t, got == c.want && (u.Image != "") == c.want, "the picture is there: %v, want %v", got, c.want)
 		})
 	}
 }
@@ -238,32 +216,19 @@ func TestGraphPhoto(t *testing.T) {
 func TestAppleKey(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := providers.Apple(providers.WithClient("com.example.app", ""), providers.WithAppleKey("TEAM", "KEY", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))))
-	if err := configure(p); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Complete(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, configure(p))
+	require.NoError(t, p.Complete(p))
 	form := url.Values{}
-	if err := p.Token.Prepare(nil, form); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Token.Prepare(nil, form))
 	signed, err := jose.ParseSignedCompact(form.Get("client_secret"), []jose.SignatureAlgorithm{jose.ES256})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	payload, err := signed.Verify(key.Public())
-	if err != nil || signed.Signatures[0].Header.KeyID != "KEY" {
-		t.Fatalf("the client secret is of the key %q (%v)", signed.Signatures[0].Header.KeyID, err)
-	}
+	require.Truef(t, err == nil && signed.Signatures[0].Header.KeyID == "KEY",
+		"the client secret is of the key %q (%v)", signed.Signatures[0].Header.KeyID, err)
 	var claims struct {
 		Iss, Sub, Aud string
 		Iat, Exp      int64
@@ -278,9 +243,7 @@ func TestAppleKey(t *testing.T) {
 func TestLenientTokenAnswers(t *testing.T) {
 	t.Parallel()
 	p := providers.Twitch()
-	if err := p.Complete(p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Complete(p))
 	for _, c := range []struct {
 		name   string
 		status int
@@ -297,35 +260,21 @@ func TestLenientTokenAnswers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://id.twitch.tv/oauth2/token", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			given, err := answer(r, c.status, "application/json", c.body) //nolint:bodyclose // Conform owns it
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			given.Header.Set("WWW-Authenticate", "Basic")
 			got, err := p.Token.Conform(given)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer got.Body.Close()
 			body, err := io.ReadAll(got.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var members map[string]any
-			if err := json.Unmarshal(body, &members); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(body, &members))
 			for name, want := range c.want {
-				if members[name] != want {
-					t.Errorf("%s is %v, want %v", name, members[name], want)
-				}
+				assert.Truef(t, members[name] == want, "%s is %v, want %v", name, members[name], want)
 			}
-			if got.Header.Get("WWW-Authenticate") != "" {
-				t.Error("WWW-Authenticate is still there")
-			}
+			assert.Empty(t, got.Header.Get("WWW-Authenticate"), "WWW-Authenticate is still there")
 		})
 	}
 }

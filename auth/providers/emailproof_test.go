@@ -8,6 +8,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestEmailVerified: what each kind of statement in a profile says about an
@@ -55,17 +57,12 @@ func TestEmailVerified(t *testing.T) {
 		var profile auth.Profile
 		d := json.NewDecoder(strings.NewReader(c.profile))
 		d.UseNumber()
-		if err := d.Decode(&profile); err != nil {
-			t.Fatal(err)
-		}
-		if got := infos[c.id].EmailVerified(profile, c.email); got != c.want {
-			t.Errorf("%s: %s says that %s is %v, want %v", c.id, c.profile, c.email, got, c.want)
-		}
+		require.NoError(t, d.Decode(&profile))
+		assert.Equalf(t, c.want, infos[c.id].EmailVerified(profile, c.email), "%s: %s says that %s", c.id, c.profile, c.email)
 	}
 	for _, i := range infos {
-		if oauth := i.Type == auth.TypeOAuth || i.Type == auth.TypeOIDC; oauth != (i.EmailVerified != nil) {
-			t.Errorf("%s has EmailVerified: %v", i.ID, i.EmailVerified != nil)
-		}
+		assert.Equalf(t, i.EmailVerified != nil, i.Type == auth.TypeOAuth || i.Type == auth.TypeOIDC,
+			"%s has EmailVerified: %v", i.ID, i.EmailVerified != nil)
 	}
 }
 
@@ -86,17 +83,11 @@ func TestGitHubSaysWhichAddressIsVerified(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := providers.GitHub()
-			if err := p.Complete(p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Complete(p))
 			client := &http.Client{Transport: responder{"https://api.github.com/user": c.user, "https://api.github.com/user/emails": c.emails}}
 			profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Provider: *p, Client: client, Tokens: auth.TokenSet{AccessToken: "t"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := p.EmailVerified(profile, profile.String("email")); got != c.want {
-				t.Errorf("the address is %v, want %v", got, c.want)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, c.want, p.EmailVerified(profile, profile.String("email")), "the address")
 		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzTokenAnswer: a token response is read as tokens, or is an error that does
@@ -30,14 +32,11 @@ func FuzzTokenAnswer(f *testing.F) {
 			t.Errorf("the tokens are %+v", tokens)
 		}
 		answer, err := conform(&http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		conformed, err := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		if err != nil || int64(len(conformed)) != answer.ContentLength {
-			t.Errorf("%d bytes, Content-Length %d (%v)", len(conformed), answer.ContentLength, err)
-		}
+		assert.Truef(t, err == nil && int64(len(conformed)) == answer.ContentLength,
+			"%d bytes, Content-Length %d (%v)", len(conformed), answer.ContentLength, err)
 	})
 }
 
@@ -65,8 +64,7 @@ func FuzzSteamAssertion(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if q.Get("openid.claimed_id") != "https://steamcommunity.com/openid/id/"+id || !strings.HasPrefix(q.Get("openid.return_to"), returnTo+"?") {
-			t.Errorf("%s is accepted as %s", query, id)
-		}
+		assert.Truef(t, q.Get("openid.claimed_id") == "https://steamcommunity.com/openid/id/"+id && strings.HasPrefix(q.Get("openid.return_to"), returnTo+"?"),
+			"%s is accepted as %s", query, id)
 	})
 }

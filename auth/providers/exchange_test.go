@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // answerParams returns the authorization response, signed if the provider signs
@@ -69,9 +70,8 @@ func assertion(returnTo string) url.Values {
 // and answers it.
 func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 	t, x := v.t, v.f.Exchange
-	if r.Method != x.Method || r.Header.Get("Authorization") != "" {
-		t.Errorf("the token request is %s with Authorization %q, want %s without", r.Method, r.Header.Get("Authorization"), x.Method)
-	}
+	assert.Truef(t, r.Method == x.Method && r.Header.Get("Authorization") == "",
+		"the token request is %s with Authorization %q, want %s without", r.Method, r.Header.Get("Authorization"), x.Method)
 	v.checkQuery(r, x.Query, "")
 	switch {
 	case x.JSON != nil:
@@ -81,9 +81,7 @@ func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 		}
 		v.checkVerifier(got["code_verifier"])
 		delete(got, "code_verifier")
-		if !reflect.DeepEqual(got, x.JSON) {
-			t.Errorf("the token request is\n%v, want\n%v", got, x.JSON)
-		}
+		assert.Equalf(t, x.JSON, got, "the token request is\n%v, want\n%v", got, x.JSON)
 	case r.Method == http.MethodPost:
 		if err := r.ParseForm(); err != nil {
 			return nil, err
@@ -95,9 +93,7 @@ func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 			}
 		}
 		want.Set("openid.mode", "check_authentication")
-		if !reflect.DeepEqual(r.PostForm, want) {
-			t.Errorf("the request for verification is\n%v, want\n%v", r.PostForm, want)
-		}
+		assert.Equalf(t, want, r.PostForm, "the request for verification is\n%v, want\n%v", r.PostForm, want)
 	}
 	if x.Text != "" {
 		return answer(r, http.StatusOK, "text/plain", x.Text)
@@ -114,16 +110,10 @@ func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 func completed(t *testing.T, id string, opts ...providers.Option) *auth.OAuth {
 	t.Helper()
 	p, err := providers.ByID(id, append([]providers.Option{providers.WithClient("client-1", secret)}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o, ok := p.(*auth.OAuth)
-	if !ok {
-		t.Fatalf("%s is a %T", id, p)
-	}
-	if err := o.Complete(o); err != nil {
-		t.Fatal(err)
-	}
+	require.Truef(t, ok, "%s is a %T", id, p)
+	require.NoError(t, o.Complete(o))
 	return o
 }
 
@@ -161,12 +151,10 @@ func TestExchangeFailures(t *testing.T) {
 			tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{
 				Provider: *p, Client: &http.Client{Transport: &canned{status: c.status, body: c.body}}, Code: "code-1", RedirectURI: "https://app.example/cb",
 			})
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Fatalf("got %v, %v, want an error with %q", tokens, err, c.want)
-			}
-			if strings.Contains(err.Error(), "code-1") || strings.Contains(err.Error(), secret) {
-				t.Errorf("the error tells a secret: %v", err)
-			}
+			require.Truef(t, err != nil && strings.Contains(err.Error(), c.want),
+				"got %v, %v, want an error with %q", tokens, err, c.want)
+			assert.Truef(t, !strings.Contains(err.Error(), "code-1") && !strings.Contains(err.Error(), secret),
+				"the error tells a secret: %v", err)
 		})
 	}
 }
@@ -176,20 +164,17 @@ func TestDeezerForm(t *testing.T) {
 	t.Parallel()
 	p := completed(t, "deezer")
 	tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{Provider: *p, Client: &http.Client{Transport: &canned{status: 200, body: "access_token=a&expires=3600"}}})
-	if err != nil || tokens.AccessToken != "a" || tokens.ExpiresIn.Seconds() != 3600 {
-		t.Errorf("got %+v, %v", tokens, err)
-	}
+	assert.Truef(t, err == nil && tokens.AccessToken == "a" && tokens.ExpiresIn.Seconds() == 3600,
+		"got %+v, %v", tokens, err)
 }
 
 func TestLarkRegion(t *testing.T) {
 	t.Parallel()
 	p := completed(t, "lark", providers.WithRegion("Global"))
-	if got, want := p.Authorization.URL, "https://accounts.larksuite.com/open-apis/authen/v1/authorize"; got != want {
-		t.Errorf("the authorization URL is %s, want %s", got, want)
-	}
-	if got, want := p.Token.URL, "https://open.larksuite.com/open-apis/authen/v2/oauth/token"; got != want {
-		t.Errorf("the token URL is %s, want %s", got, want)
-	}
+	got, want := p.Authorization.URL, "https://accounts.larksuite.com/open-apis/authen/v1/authorize"
+	assert.Equal(t, want, got, "the authorization URL")
+	got, want = p.Token.URL, "https://open.larksuite.com/open-apis/authen/v2/oauth/token"
+	assert.Equal(t, want, got, "the token URL")
 }
 
 // TestShopifySignature: a response that Shopify did not sign, or that is about
@@ -218,9 +203,8 @@ func TestShopifySignature(t *testing.T) {
 				_, err := p.Token.Request(t.Context(), auth.TokenRequest{Provider: *p, Client: &http.Client{Transport: service}, Code: q.Get("code"), Params: q})
 				return err
 			}
-			if err := ask(); err != nil || service.asked.Load() != 1 {
-				t.Fatalf("the right answer is refused: %v", err)
-			}
+			err := ask()
+			require.Truef(t, err == nil && service.asked.Load() == 1, "the right answer is refused: %v", err)
 			change(q)
 			if err := ask(); err == nil || service.asked.Load() != 1 {
 				t.Errorf("got %v after %d requests, want an error after one", err, service.asked.Load())
@@ -233,9 +217,8 @@ func TestShopifySignature(t *testing.T) {
 func TestShopifyWithoutPerson(t *testing.T) {
 	t.Parallel()
 	p := completed(t, "shopify", providers.WithShop("acme"))
-	if profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Tokens: auth.TokenSet{AccessToken: "a"}}); err == nil {
-		t.Errorf("the profile is %v", profile)
-	}
+	profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Tokens: auth.TokenSet{AccessToken: "a"}})
+	assert.Errorf(t, err, "the profile is %v", profile)
 }
 
 // TestSteamAssertions: an assertion signs a person in only if Steam made it for
@@ -285,9 +268,8 @@ func TestSteamAssertions(t *testing.T) {
 			tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{
 				Provider: *p, Client: &http.Client{Transport: service}, Code: q.Get("code"), RedirectURI: site, Params: q,
 			})
-			if err == nil || service.asked.Load() != c.asked {
-				t.Errorf("got %+v, %v after %d requests, want an error after %d", tokens, err, service.asked.Load(), c.asked)
-			}
+			assert.Truef(t, err != nil && service.asked.Load() == c.asked,
+				"got %+v, %v after %d requests, want an error after %d", tokens, err, service.asked.Load(), c.asked)
 		})
 	}
 }
@@ -301,9 +283,7 @@ func TestSteamKey(t *testing.T) {
 		_, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{
 			Provider: *p, Client: &http.Client{Transport: service}, Tokens: auth.TokenSet{AccessToken: "a", Extra: map[string]any{"steamid": "76561197960435530"}},
 		})
-		if err == nil || strings.Contains(err.Error(), secret) {
-			t.Errorf("the error is %v", err)
-		}
+		assert.Truef(t, err != nil && !strings.Contains(err.Error(), secret), "the error is %v", err)
 	}
 }
 
@@ -360,12 +340,8 @@ func TestWeCom(t *testing.T) {
 			client := &http.Client{Transport: service}
 			for range 2 {
 				tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{Provider: *p, Client: client, Code: "code-1"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if p.Account(*tokens) != nil {
-					t.Error("the token of the company is stored with the account")
-				}
+				require.NoError(t, err)
+				assert.Nil(t, p.Account(*tokens), "the token of the company is stored with the account")
 				profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Provider: *p, Client: client, Tokens: *tokens, Params: url.Values{"code": {"code-1"}}})
 				switch {
 				case c.want == "" && (err != nil || profile.String("userid") != "ada"):
@@ -376,9 +352,8 @@ func TestWeCom(t *testing.T) {
 					t.Errorf("the error tells a secret: %v", err)
 				}
 			}
-			if n := service.issued.Load(); n != c.issued {
-				t.Errorf("%d tokens were asked for, want %d", n, c.issued)
-			}
+			n := service.issued.Load()
+			assert.Equalf(t, c.issued, n, "%d tokens were asked for, want %d", n, c.issued)
 		})
 	}
 }
@@ -394,9 +369,8 @@ func TestExchangeLifetime(t *testing.T) {
 		tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{
 			Provider: *p, Client: &http.Client{Transport: &canned{status: 200, body: `{"access_token":"a","expires_in":` + given + `}`}}, Code: "code-1",
 		})
-		if err != nil || tokens.ExpiresIn != want {
-			t.Errorf("expires_in %s: got %v, %v, want %v", given, tokens, err, want)
-		}
+		assert.Truef(t, err == nil && tokens.ExpiresIn == want,
+			"expires_in %s: got %v, %v, want %v", given, tokens, err, want)
 	}
 }
 
@@ -409,15 +383,12 @@ func TestWeComAtOnce(t *testing.T) {
 	for range 16 {
 		all.Go(func() {
 			tokens, err := p.Token.Request(t.Context(), auth.TokenRequest{Provider: *p, Client: &http.Client{Transport: service}, Code: "code-1"})
-			if err != nil || tokens.AccessToken != "token-1" {
-				t.Errorf("got %v, %v", tokens, err)
-			}
+			assert.Truef(t, err == nil && tokens.AccessToken == "token-1", "got %v, %v", tokens, err)
 		})
 	}
 	all.Wait()
-	if n := service.issued.Load(); n != 1 {
-		t.Errorf("%d tokens were asked for, want one", n)
-	}
+	n := service.issued.Load()
+	assert.Truef(t, n == 1, "%d tokens were asked for, want one", n)
 }
 
 // TestSecretOfOwnRequests: New reports a missing client secret also for a token
@@ -428,12 +399,9 @@ func TestSecretOfOwnRequests(t *testing.T) {
 		"deezer": nil, "dingtalk": nil, "lark": nil, "shopify": {providers.WithShop("acme")}, "steam": nil, "wecom": {providers.WithAgentID("1")},
 	} {
 		p, err := providers.ByID(id, append(opts, providers.WithClient("client-1", ""))...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := configure(p); err == nil || !strings.Contains(err.Error(), "AUTH_"+strings.ToUpper(id)+"_SECRET") {
-			t.Errorf("%s: %v", id, err)
-		}
+		require.NoError(t, err)
+		err = configure(p)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "AUTH_"+strings.ToUpper(id)+"_SECRET"), "%s: %v", id, err)
 	}
 }
 
@@ -441,7 +409,5 @@ func TestSecretOfOwnRequests(t *testing.T) {
 // identifies a site by its address.
 func TestSteamIDIsNotNeeded(t *testing.T) {
 	t.Parallel()
-	if err := configure(providers.Steam(providers.WithClient("", secret))); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, configure(providers.Steam(providers.WithClient("", secret))))
 }

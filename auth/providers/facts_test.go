@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestFactsAreComplete: the facts that TestFlow compares with cover everything
@@ -13,9 +15,7 @@ import (
 func TestFactsAreComplete(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/facts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	type user struct{ ID, Name, Email, Image string }
 	var all []struct {
 		ID, Variant                          string
@@ -28,9 +28,7 @@ func TestFactsAreComplete(t *testing.T) {
 		Profile                              map[string]any
 		User, BareUser                       user
 	}
-	if err := json.Unmarshal(raw, &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(raw, &all))
 	byID := map[string]int{}
 	for i, f := range all {
 		if f.Variant == "" {
@@ -42,15 +40,12 @@ func TestFactsAreComplete(t *testing.T) {
 	asked := map[string]bool{"azure-ad": true, "microsoft-entra-id": true, "discord": true}
 	for _, r := range table() {
 		i := byID[r.id]
-		if i == 0 {
-			t.Errorf("there are no facts of %s", r.id)
+		if !assert.NotEqualf(t, 0, i, "there are no facts of %s", r.id) {
 			continue
 		}
 		f := all[i-1]
 		have := func(what string, inTable, inFacts bool) {
-			if inTable && !inFacts {
-				t.Errorf("the facts of %s have no %s", r.id, what)
-			}
+			assert.Falsef(t, inTable && !inFacts, "the facts of %s have no %s", r.id, what)
 		}
 		oauth := r.kind != auth.TypeOIDC
 		have("authorization URL", oauth, f.Authorization != "")
@@ -71,7 +66,6 @@ func TestFactsAreComplete(t *testing.T) {
 			have("issuer", o.required && o.name == "issuer", f.Given != "")
 		}
 	}
-	if len(byID) != len(table()) {
-		t.Errorf("there are facts of %d providers, and %d in the table", len(byID), len(table()))
-	}
+	assert.Equalf(t, len(table()), len(byID),
+		"there are facts of %d providers, and %d in the table", len(byID), len(table()))
 }

@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
@@ -93,15 +95,11 @@ type step struct {
 func facts(t *testing.T) []fact {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/facts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var all []fact
-	if err := d.Decode(&all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Decode(&all))
 	return all
 }
 
@@ -119,18 +117,16 @@ func TestFlow(t *testing.T) {
 					t.Parallel()
 					v := newVisit(t, f, sample == "bare")
 					w := v.signIn()
-					if v.seen == nil {
-						t.Fatalf("the callback answered %d, Location %q, and nobody signed in: %s", w.Code, w.Header().Get("Location"), &v.log)
-					}
+					require.NotNilf(t, v.seen,
+						"the callback answered %d, Location %q, and nobody signed in: %s", w.Code, w.Header().Get("Location"), &v.log)
 					v.checkUser()
 				})
 			}
 		})
 	}
 	for _, i := range providers.All() {
-		if (i.Type == auth.TypeOAuth || i.Type == auth.TypeOIDC) && !tested[i.ID] {
-			t.Errorf("there are no facts of %s", i.ID)
-		}
+		assert.Falsef(t, (i.Type == auth.TypeOAuth || i.Type == auth.TypeOIDC) && !tested[i.ID],
+			"there are no facts of %s", i.ID)
 	}
 }
 
@@ -158,9 +154,8 @@ func TestNobody(t *testing.T) {
 					if v.seen != nil {
 						t.Fatalf("%+v signed in with account %q", v.seen.User, v.seen.Account.ProviderAccountID)
 					}
-					if w.Code != http.StatusFound || v.log.Len() == 0 {
-						t.Errorf("the callback answered %d, want 302; the log is %q", w.Code, &v.log)
-					}
+					assert.Truef(t, w.Code == http.StatusFound && v.log.Len() != 0,
+						"the callback answered %d, want 302; the log is %q", w.Code, &v.log)
 				})
 			}
 		})
@@ -220,9 +215,8 @@ func TestIssuerOfAnswers(t *testing.T) {
 				f.Iss = iss
 				v := newVisit(t, f, false)
 				w := v.signIn()
-				if (v.seen != nil) != accepted {
-					t.Errorf("signed in: %v, want %v; the callback answered %d: %s", v.seen != nil, accepted, w.Code, &v.log)
-				}
+				assert.Equalf(t, accepted, v.seen != nil,
+					"signed in: %v, want %v; the callback answered %d: %s", v.seen != nil, accepted, w.Code, &v.log)
 			})
 		}
 	}
@@ -273,9 +267,7 @@ func (v *visit) signIn() *httptest.ResponseRecorder {
 		opts = append(opts, optionNamed(name)(value))
 	}
 	p, err := providers.ByID(f.ID, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h, err := auth.New(auth.Config{
 		URL: "https://app.example", Secret: []string{"a secret of at least thirty-two characters"}, Providers: []auth.Provider{p},
 		Logger: slog.New(slog.NewTextHandler(&v.log, nil)),
@@ -284,13 +276,9 @@ func (v *visit) signIn() *httptest.ResponseRecorder {
 			return auth.Allow(), nil
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	start, err := h.SignIn(httptest.NewRequest(http.MethodGet, "https://app.example/", nil), f.ID, auth.SignInOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v.checkAuthorization(start.Location)
 	callback := v.callback()
 	for _, c := range start.Cookies {
@@ -310,9 +298,7 @@ func (v *visit) callback() *http.Request {
 	}
 	if user, ok := v.profile()["user"]; ok {
 		raw, err := json.Marshal(user)
-		if err != nil {
-			v.t.Fatal(err)
-		}
+		require.NoError(v.t, err)
 		answer.Set("user", string(raw))
 	}
 	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(answer.Encode()))
@@ -323,25 +309,18 @@ func (v *visit) callback() *http.Request {
 func (v *visit) checkAuthorization(location string) {
 	t, f := v.t, v.f
 	u, err := url.Parse(location)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := f.Authorization
 	if want == "" {
 		want = "https://idp.example/authorize"
 	}
 	v.params = u.Query()
 	got := u.Query()
-	if n := len(got.Get("state")); n > maxState {
-		t.Errorf("the state has %d bytes, more than %d", n, maxState)
-	}
-	if u.Fragment != f.Fragment {
-		t.Errorf("the fragment is %q, want %q", u.Fragment, f.Fragment)
-	}
+	n := len(got.Get("state"))
+	assert.Truef(t, n <= maxState, "the state has %d bytes, more than %d", n, maxState)
+	assert.Equal(t, f.Fragment, u.Fragment, "the fragment")
 	u.RawQuery, u.Fragment = "", ""
-	if u.String() != want {
-		t.Errorf("the authorization URL is %s, want %s", u, want)
-	}
+	assert.Equalf(t, want, u.String(), "the authorization URL is %s, want %s", u, want)
 	for _, check := range []struct {
 		name string
 		used bool
@@ -364,9 +343,7 @@ func (v *visit) checkAuthorization(location string) {
 	if f.Scope != nil {
 		expected.Set("scope", *f.Scope)
 	}
-	if !reflect.DeepEqual(got, expected) {
-		t.Errorf("the authorization parameters are\n%v, want\n%v", got, expected)
-	}
+	assert.Equalf(t, expected, got, "the authorization parameters are\n%v, want\n%v", got, expected)
 }
 
 func (v *visit) checkUser() {
@@ -380,12 +357,9 @@ func (v *visit) checkUser() {
 	if v.f.ID == "discord" { // computed, see TestDiscordAvatar
 		got.Image = ""
 	}
-	if got != want {
-		t.Errorf("the user is\n%+v, want\n%+v", got, want)
-	}
-	if v.seen.Account.Provider != v.f.ID || string(v.seen.Account.Type) != v.f.Type {
-		t.Errorf("the account is of %s, type %s", v.seen.Account.Provider, v.seen.Account.Type)
-	}
+	assert.Truef(t, got == want, "the user is\n%+v, want\n%+v", got, want)
+	assert.Truef(t, v.seen.Account.Provider == v.f.ID && string(v.seen.Account.Type) == v.f.Type,
+		"the account is of %s, type %s", v.seen.Account.Provider, v.seen.Account.Type)
 }
 
 // RoundTrip plays the provider.
@@ -466,9 +440,7 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 			"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {"code-1"}, "redirect_uri": want["redirect_uri"],
 			"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}, "client_assertion": {secret},
 		}
-		if basic {
-			t.Error("the token request has a header Authorization")
-		}
+		assert.False(t, basic, "the token request has a header Authorization")
 	case f.Auth == "client_secret_post":
 		want.Set("client_id", "client-1")
 		want.Set("client_secret", secret)
@@ -478,9 +450,7 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 	for name, value := range f.TokenBody {
 		want.Set(name, value)
 	}
-	if !reflect.DeepEqual(form, want) {
-		t.Errorf("the token request is\n%v, want\n%v", form, want)
-	}
+	assert.Equalf(t, want, form, "the token request is\n%v, want\n%v", form, want)
 	v.checkQuery(r, f.TokenQuery, "")
 	members := map[string]any{"access_token": "access-1", "token_type": "Bearer", "expires_in": 3600}
 	if f.NoTokenType {
@@ -530,37 +500,25 @@ func (v *visit) subject() any {
 func (v *visit) signed(claims map[string]any, algorithm string) string {
 	v.t.Helper()
 	k, err := key()
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	with := jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: k, KeyID: "k"}}
 	if algorithm == "HS256" {
 		with = jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}
 	}
 	signer, err := jose.NewSigner(with, nil)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	payload, err := json.Marshal(claims)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	signed, err := signer.Sign(payload)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	compact, err := signed.CompactSerialize()
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	return compact
 }
 
 func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
 	t, f := v.t, v.f
-	if f.Type == "oidc" && !f.FromUserInfo {
-		t.Error("userinfo is asked for, and the ID token has everything")
-	}
+	assert.False(t, f.Type == "oidc" && !f.FromUserInfo, "userinfo is asked for, and the ID token has everything")
 	method := f.Method
 	if method == "" {
 		method = http.MethodGet
@@ -569,13 +527,10 @@ func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
 	if f.NoBearer {
 		bearer = ""
 	}
-	if r.Method != method || r.Header.Get("Authorization") != bearer || r.Header.Get("User-Agent") == "" {
-		t.Errorf("the userinfo request is %s with Authorization %q and User-Agent %q", r.Method, r.Header.Get("Authorization"), r.Header.Get("User-Agent"))
-	}
+	assert.Truef(t, r.Method == method && r.Header.Get("Authorization") == bearer && r.Header.Get("User-Agent") != "",
+		"the userinfo request is %s with Authorization %q and User-Agent %q", r.Method, r.Header.Get("Authorization"), r.Header.Get("User-Agent"))
 	for name, value := range f.Headers {
-		if got := r.Header.Get(name); got != value {
-			t.Errorf("the userinfo request has %s %q, want %q", name, got, value)
-		}
+		assert.Equalf(t, value, r.Header.Get(name), "the userinfo request has %s", name)
 	}
 	_, own, _ := strings.Cut(f.UserInfo, "?")
 	v.checkQuery(r, f.UserInfoQuery, own)
@@ -604,15 +559,11 @@ func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
 
 func (v *visit) checkQuery(r *http.Request, want map[string]string, own string) {
 	expected, err := url.ParseQuery(own)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	for name, value := range want {
 		expected.Set(name, value)
 	}
-	if got := r.URL.Query(); !reflect.DeepEqual(got, expected) {
-		v.t.Errorf("%s has the query %v, want %v", r.URL.Path, got, expected)
-	}
+	assert.Equalf(v.t, expected, r.URL.Query(), "%s has the query", r.URL.Path)
 }
 
 func answer(r *http.Request, status int, contentType string, body any) (*http.Response, error) {

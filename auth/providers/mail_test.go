@@ -19,6 +19,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // service plays a mail service, as the transport of its HTTP client.
@@ -68,16 +70,10 @@ func sender(t *testing.T, id string, s *service, opts ...providers.Option) (auth
 		}),
 	}, opts...)
 	p, err := providers.ByID(id, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	email, ok := p.(*auth.Email)
-	if !ok {
-		t.Fatalf("%s is a %T", id, p)
-	}
-	if err := email.Complete(email); err != nil {
-		t.Fatal(err)
-	}
+	require.Truef(t, ok, "%s is a %T", id, p)
+	require.NoError(t, email.Complete(email))
 	return auth.VerificationRequest{
 		Identifier: "ada@example.com", URL: "https://app.example/link", Provider: *email, Request: httptest.NewRequest(http.MethodPost, "/", nil),
 	}, email.SendVerificationRequest
@@ -106,16 +102,12 @@ func TestMailServices(t *testing.T) {
 			t.Parallel()
 			s := &service{status: http.StatusAccepted}
 			request, send := sender(t, c.id, s, c.opts...)
-			if err := send(t.Context(), request); err != nil {
-				t.Fatal(err)
-			}
-			if s.last.Method != http.MethodPost || s.last.URL.String() != c.url || s.last.Header.Get(c.header) != c.value {
-				t.Errorf("the request is %s %s with %q", s.last.Method, s.last.URL, s.last.Header.Get(c.header))
-			}
+			require.NoError(t, send(t.Context(), request))
+			assert.Truef(t, s.last.Method == http.MethodPost && s.last.URL.String() == c.url && s.last.Header.Get(c.header) == c.value,
+				"the request is %s %s with %q", s.last.Method, s.last.URL, s.last.Header.Get(c.header))
 			var got, want any
-			if err := errors.Join(json.Unmarshal(s.body, &got), json.Unmarshal([]byte(c.body), &want)); err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("the body is\n%s, want\n%s (%v)", s.body, c.body, err)
-			}
+			err := errors.Join(json.Unmarshal(s.body, &got), json.Unmarshal([]byte(c.body), &want))
+			assert.Truef(t, err == nil && reflect.DeepEqual(got, want), "the body is\n%s, want\n%s (%v)", s.body, c.body, err)
 		})
 	}
 }
@@ -124,27 +116,18 @@ func TestMailgun(t *testing.T) {
 	t.Parallel()
 	s := &service{status: http.StatusOK}
 	request, send := sender(t, "mailgun", s, providers.WithFrom("no-reply@mail.example"), providers.WithRegion("EU"))
-	if err := send(t.Context(), request); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, send(t.Context(), request))
 	if got, want := s.last.URL.String(), "https://api.eu.mailgun.net/v3/mail.example/messages"; got != want {
 		t.Errorf("the request goes to %s, want %s", got, want)
 	}
-	if user, password, _ := s.last.BasicAuth(); user != "api" || password != "key-1" {
-		t.Errorf("the request is of %q", user)
-	}
+	user, password, _ := s.last.BasicAuth()
+	assert.Truef(t, user == "api" && password == "key-1", "the request is of %q", user)
 	_, params, err := mime.ParseMediaType(s.last.Header.Get("Content-Type"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	form, err := multipart.NewReader(strings.NewReader(string(s.body)), params["boundary"]).ReadForm(1 << 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := map[string][]string{"from": {`"Mailgun" <no-reply@mail.example>`}, "to": {"ada@example.com"}, "subject": {"Hello"}, "html": {"<p>html</p>"}, "text": {"text"}}
-	if !reflect.DeepEqual(form.Value, want) {
-		t.Errorf("the form is %v, want %v", form.Value, want)
-	}
+	assert.Equal(t, want, form.Value, "the form")
 }
 
 // services returns the mail services that are called over HTTP, each with the
@@ -160,13 +143,9 @@ func services() map[string][]providers.Option {
 // wantSafe checks that an error contains neither the key nor the link.
 func wantSafe(t *testing.T, err error) {
 	t.Helper()
-	if err == nil {
-		t.Fatal("the mail is sent")
-	}
+	require.Error(t, err, "the mail is sent")
 	for _, secret := range []string{"key-1", "a2V5", "/link"} {
-		if strings.Contains(err.Error(), secret) {
-			t.Errorf("the error tells a secret: %v", err)
-		}
+		assert.NotContainsf(t, err.Error(), secret, "the error tells a secret: %v", err)
 	}
 }
 
@@ -200,9 +179,8 @@ func TestMailTimeout(t *testing.T) {
 			request, send := sender(t, id, &service{hangs: true}, opts...)
 			start := time.Now()
 			wantSafe(t, send(t.Context(), request))
-			if took := time.Since(start); took != 10*time.Second {
-				t.Errorf("%s gives up after %v, want 10s", id, took)
-			}
+			took := time.Since(start)
+			assert.Truef(t, took == 10*time.Second, "%s gives up after %v, want 10s", id, took)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			start = time.Now()
@@ -249,9 +227,7 @@ func TestMailInjection(t *testing.T) {
 				request, send := sender(t, id, s, opts...)
 				change(&request)
 				err := send(t.Context(), request)
-				if s.last != nil {
-					t.Errorf("the service is asked")
-				}
+				assert.Nil(t, s.last, "the service is asked")
 				wantSafe(t, err)
 			})
 		}
@@ -268,19 +244,14 @@ func TestMailSenders(t *testing.T) {
 				continue
 			}
 			p, err := providers.ByID(id, providers.WithAPIKey("key-1"), providers.WithFrom(from))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := configure(p); err == nil || !strings.Contains(err.Error(), "sender") {
-				t.Errorf("%s with the sender %q: %v", id, from, err)
-			}
+			require.NoError(t, err)
+			err = configure(p)
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "sender"), "%s with the sender %q: %v", id, from, err)
 		}
 	}
 	for id, opts := range services() {
 		p, err := providers.ByID(id, append(opts, providers.WithAPIKey("key-1\r\nX-Injected: y"))...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := configure(p); err == nil || !strings.Contains(err.Error(), "API key") || strings.Contains(err.Error(), "key-1") {
 			t.Errorf("%s with a key of two lines: %v", id, err)
 		}
@@ -301,9 +272,7 @@ func TestMailText(t *testing.T) {
 			ask := func(m auth.Message) map[string]string {
 				t.Helper()
 				request.Provider.Message = func(auth.VerificationRequest) (auth.Message, error) { return m, nil }
-				if err := send(t.Context(), request); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, send(t.Context(), request))
 				return s.fields(t)
 			}
 			if id == "loops" {
@@ -319,16 +288,12 @@ func TestMailText(t *testing.T) {
 				names = [3]string{"subject", "text", "html"}
 			}
 			got := ask(hostile)
-			if got[names[0]] != hostile.Subject || got[names[1]] != hostile.Text || got[names[2]] != hostile.HTML {
-				t.Errorf("the fields are %q", got)
-			}
-			if got := ask(auth.Message{Subject: "s", Text: "t"}); got[names[1]] != "t" || got[names[2]] != "" {
-				t.Errorf("the fields of a mail without HTML are %q", got)
-			}
+			assert.Truef(t, got[names[0]] == hostile.Subject && got[names[1]] == hostile.Text && got[names[2]] == hostile.HTML,
+				"the fields are %q", got)
+			got = ask(auth.Message{Subject: "s", Text: "t"})
+			assert.Truef(t, got[names[1]] == "t" && got[names[2]] == "", "the fields of a mail without HTML are %q", got)
 			request.Provider.Message = func(auth.VerificationRequest) (auth.Message, error) { return auth.Message{Subject: "s"}, nil }
-			if err := send(t.Context(), request); err == nil {
-				t.Error("a mail without text is sent")
-			}
+			assert.Error(t, send(t.Context(), request), "a mail without text is sent")
 			request.Provider.Message = nil
 			if err := send(t.Context(), request); err != nil || s.fields(t)[names[0]] != "Sign in to app.example" || !strings.Contains(s.fields(t)[names[1]], request.URL) {
 				t.Errorf("the default mail is %q (%v)", s.fields(t), err)
@@ -343,18 +308,14 @@ func (s *service) fields(t *testing.T) map[string]string {
 	all := map[string]string{}
 	if kind, params, err := mime.ParseMediaType(s.last.Header.Get("Content-Type")); err == nil && kind == "multipart/form-data" {
 		form, err := multipart.NewReader(bytes.NewReader(s.body), params["boundary"]).ReadForm(1 << 16)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name, values := range form.Value {
 			all[name] = strings.Join(values, "|")
 		}
 		return all
 	}
 	var body any
-	if err := json.Unmarshal(s.body, &body); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(s.body, &body))
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
 		switch v := v.(type) {

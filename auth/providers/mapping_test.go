@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const sampleProfile = `{"id":9007199254740993,"name":null,"login":"ada","empty":"","nested":{"list":[{"k":"a","v":"first"},{"k":"b","v":"second","primary":true}],"n":0},"yes":true,"no":false}`
@@ -13,13 +15,9 @@ const sampleProfile = `{"id":9007199254740993,"name":null,"login":"ada","empty":
 func sample(t testing.TB) *evidence {
 	t.Helper()
 	v, err := decode([]byte(sampleProfile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m, ok := v.(map[string]any)
-	if !ok {
-		t.Fatal("the sample is not an object")
-	}
+	require.True(t, ok, "the sample is not an object")
 	return &evidence{
 		ctx: t.Context(), profile: m, tokens: &auth.TokenSet{AccessToken: "at", Extra: map[string]any{"user_id": json.Number("7")}},
 		vars: map[string]string{"issuer": "https://x.example"},
@@ -61,13 +59,10 @@ func TestPaths(t *testing.T) {
 		"$token.absent | nested.list[0].v ": "first",
 	} {
 		at, err := parseAlternatives(raw)
-		if err != nil {
-			t.Errorf("%s: %v", raw, err)
+		if !assert.NoError(t, err, raw) {
 			continue
 		}
-		if got := text(at(sample(t))); got != want {
-			t.Errorf("%s is %q, want %q", raw, got, want)
-		}
+		assert.Equal(t, want, text(at(sample(t))), raw)
 	}
 }
 
@@ -76,9 +71,8 @@ func TestPathsRefuseNonsense(t *testing.T) {
 	for _, raw := range []string{
 		"", "|", "a |", "| a", "a +", "+", "a..b", ".a", "a[", "a[]", "a[0", "a[0]b", "a[0][", "a b", "join(a, b)", "{a}", "a]", `"a"`,
 	} {
-		if _, err := parseAlternatives(raw); err == nil {
-			t.Errorf("%q is accepted", raw)
-		}
+		_, err := parseAlternatives(raw)
+		assert.Errorf(t, err, "%q is accepted", raw)
 	}
 }
 
@@ -106,9 +100,8 @@ func TestTemplates(t *testing.T) {
 		if ok {
 			got, ok = expandTokens(got, tokens, url.PathEscape)
 		}
-		if got != c.want || ok != c.complete {
-			t.Errorf("%s becomes %q, %v, want %q, %v", c.template, got, ok, c.want, c.complete)
-		}
+		assert.Truef(t, got == c.want && ok == c.complete,
+			"%s becomes %q, %v, want %q, %v", c.template, got, ok, c.want, c.complete)
 	}
 }
 
@@ -139,9 +132,7 @@ func FuzzMapping(f *testing.F) {
 			continue
 		}
 		m, err := r.profile.compile(map[string]string{"issuer": "https://x.example", "photoSize": "0"}, nil)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		all = append(all, mapped{r.id, func(e *evidence) *auth.User {
 			u, err := m(e.ctx, e.profile, *e.tokens)
 			if err != nil {
@@ -163,9 +154,7 @@ func FuzzMapping(f *testing.F) {
 		leaves(v, there)
 		for _, m := range all {
 			u := m.run(&evidence{ctx: t.Context(), profile: profile, tokens: &auth.TokenSet{}})
-			if u.ID != "" && !there[u.ID] {
-				t.Errorf("%s makes the ID %q, which is not in the profile", m.id, u.ID)
-			}
+			assert.Truef(t, u.ID == "" || there[u.ID], "%s makes the ID %q, which is not in the profile", m.id, u.ID)
 		}
 	})
 }
@@ -191,22 +180,16 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	last := ""
 	for _, r := range table() {
-		if r.id <= last {
-			t.Errorf("%s comes after %s", r.id, last)
-		}
+		assert.Truef(t, r.id > last, "%s comes after %s", r.id, last)
 		last = r.id
-		if _, err := r.profile.compile(nil, nil); err != nil {
-			t.Errorf("%s: %v", r.id, err)
-		}
+		_, err := r.profile.compile(nil, nil)
+		assert.NoError(t, err, r.id)
 		for _, raw := range []string{r.verified, r.request.root} {
-			if _, err := parsePath(raw); raw != "" && err != nil {
-				t.Errorf("%s: %v", r.id, err)
-			}
+			_, err := parsePath(raw)
+			assert.Truef(t, raw == "" || err == nil, "%s: %v", r.id, err)
 		}
 		for _, o := range r.options {
-			if how(o.name) == "" {
-				t.Errorf("%s: nobody can set the option %s", r.id, o.name)
-			}
+			assert.NotEmptyf(t, how(o.name), "%s: nobody can set the option %s", r.id, o.name)
 		}
 	}
 }
@@ -222,12 +205,9 @@ func TestDiscordAvatar(t *testing.T) {
 		{`{}`, ""},
 	} {
 		v, err := decode([]byte(c.profile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		profile, ok := v.(map[string]any)
-		if got := discordAvatar(&evidence{profile: profile}); !ok || got != c.want {
-			t.Errorf("the picture of %s is %q, want %q", c.profile, got, c.want)
-		}
+		got := discordAvatar(&evidence{profile: profile})
+		assert.Truef(t, ok && got == c.want, "the picture of %s is %q, want %q", c.profile, got, c.want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestNoEmail: a provider whose answers never have an address says so, unless the
@@ -30,9 +31,8 @@ func TestNoEmail(t *testing.T) {
 	for _, r := range table() {
 		if r.id == "github" || r.id == "google" || r.id == "lark" || r.id == "wecom" {
 			p := r.provider(nil)
-			if _ = p.Complete(p); p.NoEmail {
-				t.Errorf("%s: NoEmail is set", r.id)
-			}
+			_ = p.Complete(p)
+			assert.Falsef(t, p.NoEmail, "%s: NoEmail is set", r.id)
 		}
 	}
 }

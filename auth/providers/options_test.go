@@ -7,6 +7,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // allOptions returns the options that only some providers take, by the name of
@@ -46,9 +48,7 @@ func TestEveryOption(t *testing.T) {
 				option = providers.WithRegion("Global")
 			}
 			p, err := providers.ByID(i.ID, append(slices.Clone(required), option)...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = completes(p)
 			switch {
 			case taken && err != nil:
@@ -69,14 +69,11 @@ func TestAllMissing(t *testing.T) {
 			continue
 		}
 		p, err := providers.ByID(i.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = completes(p)
 		for _, o := range i.Options {
-			if o.Required && (err == nil || !strings.Contains(err.Error(), o.Name)) {
-				t.Errorf("%s does not name %s, which is missing: %v", i.ID, o.Name, err)
-			}
+			assert.Falsef(t, o.Required && (err == nil || !strings.Contains(err.Error(), o.Name)),
+				"%s does not name %s, which is missing: %v", i.ID, o.Name, err)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPinterestUsernameTakenOver: a person who takes a username that another
@@ -13,17 +15,11 @@ import (
 func TestPinterestUsernameTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]*auth.OAuth{"id": providers.Pinterest(), "username": providers.Pinterest(providers.WithDangerousUsernameKey())} {
-		if err := p.Complete(p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Complete(p))
 		before, err := p.Profile(t.Context(), auth.Profile{"id": "1", "username": "ada"}, auth.TokenSet{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		after, err := p.Profile(t.Context(), auth.Profile{"id": "2", "username": "ada"}, auth.TokenSet{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if same := before.ID == after.ID; same != (name == "username") {
 			t.Errorf("with the key %s two people are one: %v (%q, %q)", name, same, before.ID, after.ID)
 		}
@@ -35,15 +31,11 @@ func TestPinterestUsernameTakenOver(t *testing.T) {
 func TestSlackPKCE(t *testing.T) {
 	t.Parallel()
 	for want, p := range map[bool]*auth.OAuth{false: providers.Slack(), true: providers.Slack(providers.WithPKCE())} {
-		if err := p.Complete(p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Complete(p))
 		got := false
 		for _, c := range p.Checks {
 			got = got || c == auth.CheckPKCE
 		}
-		if got != want {
-			t.Errorf("PKCE is used: %v, want %v", got, want)
-		}
+		assert.Equal(t, want, got, "PKCE is used")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/texts"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestShippedTextsAreWhole: each language has every sentence, with the values of
@@ -20,25 +22,17 @@ func TestShippedTextsAreWhole(t *testing.T) {
 	for _, l := range texts.All() {
 		t.Run(l.Language, func(t *testing.T) {
 			full, err := l.Complete()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if full != l {
-				t.Error("some sentences are missing")
-			}
+			require.NoError(t, err)
+			assert.True(t, full == l, "some sentences are missing")
 			for name, sentence := range l.Sentences() {
 				if i := strings.LastIndexByte(name, '.'); slices.Contains([]string{"Zero", "One", "Two", "Few", "Many"}, name[i+1:]) {
 					continue // a form may spell its number, or be empty
 				}
-				if *sentence == "" {
-					t.Errorf("%s is empty", name)
-				}
-				if got := valuesOf(*sentence); !slices.Equal(got, values[name]) {
-					t.Errorf("%s has the values %q, want %q", name, got, values[name])
-				}
-				if l.Language != "en" && *sentence == *sentenceOf(&english, name) && strings.Contains(*sentence, " ") {
-					t.Errorf("%s is in English", name)
-				}
+				assert.NotEmptyf(t, *sentence, "%s is empty", name)
+				got := valuesOf(*sentence)
+				assert.Truef(t, slices.Equal(got, values[name]), "%s has the values %q, want %q", name, got, values[name])
+				assert.Falsef(t, l.Language != "en" && *sentence == *sentenceOf(&english, name) && strings.Contains(*sentence, " "),
+					"%s is in English", name)
 			}
 		})
 	}
@@ -66,24 +60,21 @@ func sentenceOf(t *texts.Texts, wanted string) *string {
 
 func TestComplete(t *testing.T) {
 	own, err := texts.Texts{Language: "en", SignOut: texts.SignOut{Button: "Log off"}}.Complete()
-	if err != nil || own.SignOut.Button != "Log off" || own.SignOut.Title != texts.English().SignOut.Title {
-		t.Errorf("got %+v, %v", own.SignOut, err)
-	}
+	assert.Truef(t, err == nil && own.SignOut.Button == "Log off" && own.SignOut.Title == texts.English().SignOut.Title,
+		"got %+v, %v", own.SignOut, err)
 	danish, err := texts.Texts{Language: "da", Refused: texts.Refused{Wait: texts.Span{
 		Hours: texts.Plural{Other: "om {n} t"},
 	}}}.Complete()
-	if err != nil || danish.Span(danish.Refused.Wait, time.Hour) != "om 1 t" || danish.SignOut.Button != "Sign out" {
-		t.Errorf("got %q, %v", danish.Span(danish.Refused.Wait, time.Hour), err)
-	}
+	assert.Truef(t, err == nil && danish.Span(danish.Refused.Wait, time.Hour) == "om 1 t" && danish.SignOut.Button == "Sign out",
+		"got %q, %v", danish.Span(danish.Refused.Wait, time.Hour), err)
 	for want, bad := range map[string]texts.Texts{
 		`the Language is "", want a BCP 47 tag`:                         {},
 		`the Language is "englisch!", want a BCP 47 tag`:                {Language: "englisch!"},
 		"SignIn.Title has the value {sight}, want one of":               {Language: "en", SignIn: texts.SignIn{Title: "To {sight}"}},
 		"Password.TooLong.One has the value {m}, want one of [\"{n}\"]": {Language: "en", Password: texts.Password{TooLong: texts.Plural{One: "{m}", Other: "{n}"}}},
 	} {
-		if _, err := bad.Complete(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		_, err := bad.Complete()
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "got %v, want %s", err, want)
 	}
 }
 
@@ -92,9 +83,7 @@ func TestFill(t *testing.T) {
 	for sentence, want := range map[string]string{
 		"": "", "plain": "plain", "To {site}.": "To {person} of {site}.", "{person}{person}": "AdaAda", "{other}": "{other}", "open {person": "open {person", "a } b {person}": "a } b Ada",
 	} {
-		if got := texts.Fill(sentence, values); got != want {
-			t.Errorf("%q: got %q, want %q", sentence, got, want)
-		}
+		assert.Equalf(t, want, texts.Fill(sentence, values), "%q", sentence)
 	}
 }
 
@@ -109,9 +98,7 @@ func TestPluralForms(t *testing.T) {
 		for _, n := range []int{0, 1, 2, 3, 11, 100} {
 			got = append(got, l.Number(p, n))
 		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("%s: got %q, want %s", language, got, want)
-		}
+		assert.Equalf(t, want, strings.Join(got, ", "), "%s: got %q, want %s", language, got, want)
 	}
 }
 
@@ -121,9 +108,7 @@ func TestSpan(t *testing.T) {
 		time.Second: "1 second.", 90 * time.Second: "90 seconds.", time.Minute: "1 minute.", 10 * time.Minute: "10 minutes.",
 		time.Hour: "1 hour.", 90 * time.Minute: "90 minutes.", 24 * time.Hour: "24 hours.", 500 * time.Millisecond: "0 seconds.",
 	} {
-		if got := e.Span(e.Refused.Wait, d); got != "You can try again in "+want {
-			t.Errorf("%v: got %q", d, got)
-		}
+		assert.Equalf(t, "You can try again in "+want, e.Span(e.Refused.Wait, d), "%v", d)
 	}
 }
 
@@ -135,31 +120,23 @@ func TestChoose(t *testing.T) {
 		"de;level=1": "en", ";;;": "en", ",": "en", "-": "en", "de--": "de", "ar-EG": "ar", "\x00\xff": "en", "en-GB, de": "en",
 		strings.Repeat("de,", 400): "en", strings.Repeat("-", 900): "en", "xx-" + strings.Repeat("a-", 300): "en",
 	} {
-		if got := languages[texts.Choose([]string{header}, languages)]; got != want {
-			t.Errorf("%.40q: got %s, want %s", header, got, want)
-		}
+		assert.Equalf(t, want, languages[texts.Choose([]string{header}, languages)], "%.40q", header)
 	}
-	if got := texts.Choose([]string{"da", "fr;q=0.1"}, languages); languages[got] != "fr" {
-		t.Errorf("two lines: got %s", languages[got])
-	}
-	if got := texts.Choose(nil, languages); got != 0 {
-		t.Errorf("no header: got %d", got)
-	}
+	assert.Equal(t, "fr", languages[texts.Choose([]string{"da", "fr;q=0.1"}, languages)], "two lines")
+	assert.Equal(t, 0, texts.Choose(nil, languages), "no header")
 }
 
 func FuzzChoose(f *testing.F) {
 	f.Add("de-AT,de;q=0.9,en;q=0.8")
 	f.Fuzz(func(t *testing.T, header string) {
-		if got := texts.Choose([]string{header}, []string{"en", "de"}); got != 0 && got != 1 {
-			t.Errorf("got %d", got)
-		}
+		got := texts.Choose([]string{header}, []string{"en", "de"})
+		assert.Truef(t, got == 0 || got == 1, "got %d", got)
 	})
 }
 
 func TestRightToLeft(t *testing.T) {
 	for language, want := range map[string]bool{"ar": true, "he-IL": true, "fa": true, "ur": true, "en": false, "zh": false, "az-Arab": true} {
-		if l := (texts.Texts{Language: language}); l.RightToLeft() != want {
-			t.Errorf("%s: got %v", language, !want)
-		}
+		l := (texts.Texts{Language: language})
+		assert.Equalf(t, want, l.RightToLeft(), "%s: got %v", language, !want)
 	}
 }

@@ -23,6 +23,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // strategies are the two places where sessions are kept.
@@ -40,23 +42,18 @@ func TestGoneInTheMeantime(t *testing.T) {
 			b.wantDone(b.register(k, "ada@example.com"))
 			b.wantDone(b.register(softkey.New(t, softkey.ES256), ""))
 			user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com")
-			if err != nil || user == nil {
-				t.Fatal(user, err)
-			}
+			require.Truef(t, err == nil && user != nil, "%v %v", user, err)
 			return s, user.ID, b, k
 		}
 		deleteUser := func(t *testing.T, s *site, id string) {
-			if _, err := s.store.DeleteUser(t.Context(), id); err != nil {
-				t.Fatal(err)
-			}
+			_, err := s.store.DeleteUser(t.Context(), id)
+			require.NoError(t, err)
 		}
 		t.Run(name+", the passkey, removed on another device", func(t *testing.T) {
 			s, id, b, k := setUp(t)
 			b.signOut()
 			o := b.options("action=authenticate")
-			if err := s.RemovePasskey(t.Context(), id, k.StoredID()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.RemovePasskey(t.Context(), id, k.StoredID()))
 			b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "unknown")
 			b.wantNobody()
 		})
@@ -73,20 +70,14 @@ func TestGoneInTheMeantime(t *testing.T) {
 			o := b.options("action=register")
 			deleteUser(t, s, id)
 			added := softkey.New(t, softkey.ES256)
-			if got := b.finish("register", added.Register(t, o.Options, b.client())).location(); got == origin {
-				t.Errorf("the registration of a deleted user ends well")
-			}
+			assert.NotEqual(t, origin, b.finish("register", added.Register(t, o.Options, b.client())).location(),
+				"the registration of a deleted user ends well")
 			stored, err := s.store.GetAuthenticator(t.Context(), added.StoredID())
-			if err != nil || stored != nil {
-				t.Errorf("the store holds %+v (%v)", stored, err)
-			}
+			assert.Truef(t, err == nil && stored == nil, "the store holds %+v (%v)", stored, err)
 			account, err := s.store.GetAccount(t.Context(), added.StoredID(), "passkey")
-			if err != nil || account != nil {
-				t.Errorf("the store holds %+v (%v)", account, err)
-			}
-			if user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com"); err != nil || user != nil {
-				t.Errorf("the deleted user is back: %+v (%v)", user, err)
-			}
+			assert.Truef(t, err == nil && account == nil, "the store holds %+v (%v)", account, err)
+			user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com")
+			assert.Truef(t, err == nil && user == nil, "the deleted user is back: %+v (%v)", user, err)
 		})
 		t.Run(name+", nothing", func(t *testing.T) { // the control: nothing is deleted
 			_, _, b, k := setUp(t)
@@ -135,9 +126,8 @@ func TestRegistrationsRace(t *testing.T) {
 				users++
 			}
 		}
-		if done != 1 || users != 1 {
-			t.Errorf("%d registrations ended well, and there are %d users, want 1 and 1", done, users)
-		}
+		assert.Truef(t, done == 1 && users == 1,
+			"%d registrations ended well, and there are %d users, want 1 and 1", done, users)
 	})
 	t.Run("one address, many credentials", func(t *testing.T) {
 		s := newSite(t, nil)
@@ -230,9 +220,8 @@ func TestHostileAnswers(t *testing.T) {
 				return
 			}
 			b.wantDone(res)
-			if got := s.authenticatorsOf(t, "ada@example.com"); len(got) != 1 || got[0].CredentialID != k.StoredID() {
-				t.Errorf("the store holds %+v", got)
-			}
+			got := s.authenticatorsOf(t, "ada@example.com")
+			assert.Truef(t, len(got) == 1 && got[0].CredentialID == k.StoredID(), "the store holds %+v", got)
 		})
 	}
 }
@@ -246,19 +235,15 @@ func TestHostileTransports(t *testing.T) {
 	k.Transports = append([]string{"usb", "a,b", "<script>", "", "USB", "é", strings.Repeat("x", 33), "\x00"}, slices.Repeat([]string{"nfc"}, 1000)...)
 	b.wantDone(b.register(k, "ada@example.com"))
 	stored := s.authenticatorsOf(t, "ada@example.com")[0]
-	if stored.Transports == nil || len(*stored.Transports) > 100 || !strings.HasPrefix(*stored.Transports, "usb,nfc") {
-		t.Errorf("the store keeps %v", stored.Transports)
-	}
+	assert.Truef(t, stored.Transports != nil && len(*stored.Transports) <= 100 && strings.HasPrefix(*stored.Transports, "usb,nfc"),
+		"the store keeps %v", stored.Transports)
 	var o struct {
 		ExcludeCredentials []struct{ Transports []string }
 	}
-	if err := json.Unmarshal(b.options("action=register").Options, &o); err != nil || len(o.ExcludeCredentials) != 1 {
-		t.Fatal(err, o)
-	}
+	err := json.Unmarshal(b.options("action=register").Options, &o)
+	require.Truef(t, err == nil && len(o.ExcludeCredentials) == 1, "%v %v", err, o)
 	for _, transport := range o.ExcludeCredentials[0].Transports {
-		if transport != "usb" && transport != "nfc" {
-			t.Errorf("the options offer the transport %q", transport)
-		}
+		assert.Truef(t, transport == "usb" || transport == "nfc", "the options offer the transport %q", transport)
 	}
 }
 
@@ -268,9 +253,7 @@ func TestNamesOfPasskeys(t *testing.T) {
 	s := newSite(t, nil)
 	id, b := signUp(t, s, "ada@example.com", 1)
 	list, err := s.Passkeys(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.h = s.PasskeysPage()
 	for name, ok := range map[string]bool{
 		"Mein Schlüssel": true, "鍵": true, "مفتاح": true, "👨‍👩‍👧": true, "a b": true, `"><script>alert(1)</script>`: true, "{{.}}": true,
@@ -279,21 +262,16 @@ func TestNamesOfPasskeys(t *testing.T) {
 	} {
 		form := url.Values{"op": {"rename"}, "id": {list[0].ID}, "name": {name}}
 		res := b.do(http.MethodPost, "/passkeys", form.Encode(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {origin}})
-		if (res.StatusCode == http.StatusOK) != ok || !ok && res.StatusCode != http.StatusBadRequest {
-			t.Errorf("the name %q is answered with status %d", name, res.StatusCode)
-		}
-		if strings.Contains(res.body, "<script>alert") {
-			t.Errorf("the name %q is part of the page", name)
-		}
+		assert.Falsef(t, (res.StatusCode == http.StatusOK) != ok || !ok && res.StatusCode != http.StatusBadRequest,
+			"the name %q is answered with status %d", name, res.StatusCode)
+		assert.NotContainsf(t, res.body, "<script>alert", "the name %q is part of the page", name)
 		csp := res.Header.Get("Content-Security-Policy")
-		if !strings.Contains(csp, "frame-ancestors 'none'") && res.Header.Get("X-Frame-Options") != "DENY" {
-			t.Errorf("the page may be framed: %v", res.Header)
-		}
+		assert.Truef(t, strings.Contains(csp, "frame-ancestors 'none'") || res.Header.Get("X-Frame-Options") == "DENY",
+			"the page may be framed: %v", res.Header)
 	}
 	stored, err := s.store.GetAuthenticator(t.Context(), list[0].ID)
-	if err != nil || stored == nil || stored.Name == nil || strings.ContainsAny(*stored.Name, "\u202e\u2066\u2028") {
-		t.Errorf("the store holds %+v (%v)", stored, err)
-	}
+	assert.Truef(t, err == nil && stored != nil && stored.Name != nil && !strings.ContainsAny(*stored.Name, "\u202e\u2066\u2028"),
+		"the store holds %+v (%v)", stored, err)
 }
 
 // longKey has an RSA public key that is composed and not generated: nobody can
@@ -340,9 +318,8 @@ func TestLongKeysAreNotUsed(t *testing.T) {
 			k.Format, k.Statement = "packed", statement
 			began := time.Now()
 			b.wantRefused(b.finish("register", k.WithSigner(long).Register(t, b.options("action=register&email=ada@example.com").Options, b.client())), "refused")
-			if took := time.Since(began); took > 2*time.Second {
-				t.Errorf("%s: the registration kept a processor busy for %v", name, took)
-			}
+			took := time.Since(began)
+			assert.Truef(t, took <= 2*time.Second, "%s: the registration kept a processor busy for %v", name, took)
 			b.wantNobody()
 			s.wantQuietLog(t, "longer than 8192 bits")
 		}
@@ -356,17 +333,14 @@ func TestLongKeysAreNotUsed(t *testing.T) {
 		store.cose = base64.StdEncoding.EncodeToString(k.WithSigner(long).COSE())
 		began := time.Now()
 		b.wantRefused(b.signIn(k), "refused")
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("the sign-in kept a processor busy for %v", took)
-		}
+		took := time.Since(began)
+		assert.Truef(t, took <= 2*time.Second, "the sign-in kept a processor busy for %v", took)
 		b.wantNobody()
 		s.wantQuietLog(t, "longer than 8192 bits")
 	})
 	t.Run("an honest one of 4096 bits", func(t *testing.T) {
 		key, err := rsa.GenerateKey(rand.Reader, 4096)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b, k := newBrowser(t, newSite(t, nil)), softkey.New(t, softkey.RS256).WithSigner(key)
 		b.wantDone(b.register(k, "bob@example.com"))
 		b.signOut()

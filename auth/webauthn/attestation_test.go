@@ -6,6 +6,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestAttestation: an attestation is accepted if the options asked for one and
@@ -78,7 +79,5 @@ func TestProductNames(t *testing.T) {
 	k.AAGUID = [16]byte{0xba, 0xda, 0x55, 0x66, 0xa7, 0xaa, 0x40, 0x1f, 0xbd, 0x96, 0x45, 0x61, 0x9a, 0x55, 0x12, 0x0d}
 	b.wantDone(b.register(k, "ada@example.com"))
 	list := s.authenticatorsOf(t, "ada@example.com")
-	if len(list) != 1 || list[0].Name == nil || *list[0].Name != "1Password" {
-		t.Errorf("the store keeps %+v", list)
-	}
+	assert.Truef(t, len(list) == 1 && list[0].Name != nil && *list[0].Name == "1Password", "the store keeps %+v", list)
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/node"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // authJS is a site with the real Auth.js. It is an http.Handler, so that the
@@ -36,25 +38,18 @@ func startAuthJS(t testing.TB) *authJS {
 	t.Helper()
 	cmd := node.Command(t, "no passkey was compared with Auth.js", "webauthn/site.mjs")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	s := bufio.NewScanner(out)
 	s.Buffer(nil, 1<<24)
 	return &authJS{t: t, in: in, out: s, stop: func() {
 		_ = in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("site.mjs: %v\n%s", err, &complaints)
-		}
+		err := cmd.Wait()
+		assert.NoErrorf(t, err, "site.mjs: %v\n%s", err, &complaints)
 	}}
 }
 
@@ -62,30 +57,23 @@ func startAuthJS(t testing.TB) *authJS {
 func (a *authJS) tell(message map[string]any, answer any) {
 	a.t.Helper()
 	line, err := json.Marshal(message)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	if _, err := a.in.Write(append(line, '\n')); err != nil {
-		a.t.Fatal(err)
-	}
+	require.NoError(a.t, err)
+	_, err = a.in.Write(append(line, '\n'))
+	require.NoError(a.t, err)
 	if !a.out.Scan() {
 		a.t.Fatalf("site.mjs ended: %v", a.out.Err())
 	}
 	var failed struct{ Error string }
-	if err := json.Unmarshal(a.out.Bytes(), &failed); err == nil && failed.Error != "" {
-		a.t.Fatal(failed.Error)
-	}
+	err = json.Unmarshal(a.out.Bytes(), &failed)
+	require.False(a.t, err == nil && failed.Error != "", failed.Error)
 	if answer != nil {
-		if err := json.Unmarshal(a.out.Bytes(), answer); err != nil {
-			a.t.Fatal(err)
-		}
+		require.NoError(a.t, json.Unmarshal(a.out.Bytes(), answer))
 	}
 }
 
 func (a *authJS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		a.t.Error(err)
+	if !assert.NoError(a.t, err) {
 		return
 	}
 	headers := map[string]string{}
@@ -158,19 +146,15 @@ func TestAuthJSSharesTables(t *testing.T) {
 				}
 				js.tell(map[string]any{"store": true}, &rows)
 				ada, err := ours.store.CreateUser(t.Context(), adapter.User{Email: rows.Users[0].Email})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := ours.store.LinkAccount(t.Context(), adapter.Account{UserID: ada.ID, Type: adapter.AccountWebAuthn, Provider: rows.Accounts[0].Provider, ProviderAccountID: rows.Accounts[0].ProviderAccountID}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
+				_, err = ours.store.LinkAccount(t.Context(), adapter.Account{UserID: ada.ID, Type: adapter.AccountWebAuthn, Provider: rows.Accounts[0].Provider, ProviderAccountID: rows.Accounts[0].ProviderAccountID})
+				require.NoError(t, err)
 				row := rows.Authenticators[0]
-				if _, err := ours.store.CreateAuthenticator(t.Context(), adapter.Authenticator{
+				_, err = ours.store.CreateAuthenticator(t.Context(), adapter.Authenticator{
 					CredentialID: row.CredentialID, UserID: ada.ID, ProviderAccountID: row.ProviderAccountID, CredentialPublicKey: row.CredentialPublicKey,
 					Counter: row.Counter, CredentialBackedUp: row.CredentialBackedUp, CredentialDeviceType: row.CredentialDeviceType, Transports: row.Transports,
-				}); err != nil {
-					t.Fatal(err)
-				}
+				})
+				require.NoError(t, err)
 				mine := ours.authenticatorsOf(t, "bob@example.com")[0]
 				js.tell(map[string]any{"seed": map[string]any{
 					"users":    []any{map[string]any{"id": "bob", "email": "bob@example.com"}},
@@ -192,9 +176,8 @@ func TestAuthJSSharesTables(t *testing.T) {
 				theirs := rows.Authenticators[len(rows.Authenticators)-1]
 				eve := ours.authenticatorsOf(t, "eve@example.com")[0]
 				stored := jsRow{eve.CredentialID, theirs.UserID, eve.ProviderAccountID, eve.CredentialPublicKey, eve.Counter, eve.CredentialBackedUp, eve.CredentialDeviceType, eve.Transports}
-				if got, want := encode(t, stored), encode(t, theirs); got != want {
-					t.Errorf("we keep\n%s\nAuth.js keeps\n%s", got, want)
-				}
+				got, want := encode(t, stored), encode(t, theirs)
+				assert.Equalf(t, want, got, "we keep\n%s\nAuth.js keeps\n%s", got, want)
 
 				for range 2 {
 					there.signOut()
@@ -283,8 +266,6 @@ func TestShortSignatures(t *testing.T) {
 func encode(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }

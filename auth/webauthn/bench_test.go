@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -63,9 +64,7 @@ func BenchmarkOptions(b *testing.B) {
 	ours := func() {
 		w := &quiet{header: http.Header{}}
 		s.ServeHTTP(w, request)
-		if w.status != http.StatusOK {
-			b.Fatalf("status %d", w.status)
-		}
+		require.Equal(b, http.StatusOK, w.status, "status")
 	}
 	keys := new(jwt.Keys)
 	var answer struct {
@@ -74,28 +73,21 @@ func BenchmarkOptions(b *testing.B) {
 	}
 	w := &quiet{header: http.Header{}}
 	s.ServeHTTP(w, request)
-	if err := json.Unmarshal(w.body, &answer); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, json.Unmarshal(w.body, &answer))
 	var options protocol.PublicKeyCredentialRequestOptions
-	if err := json.Unmarshal(answer.Options, &options); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, json.Unmarshal(answer.Options, &options))
 	baseline := func() {
 		seal := func(salt string, claims jwt.Claims) string {
 			token, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: salt, MaxAge: 15 * time.Minute, Keys: keys})
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			return token
 		}
 		challenge := strings.Repeat("A", 43)
 		inner := seal("encodedWebauthnChallenge", jwt.Claims{"challenge": challenge})
 		seal("authjs.challenge", jwt.Claims{"value": inner, "provider": "passkey", "action": "authenticate", "rp": "app.example.com", "b": "0123456789abcdef"})
 		seal("authjs.challenge.ceremony", jwt.Claims{"challenge": challenge, "provider": "passkey", "action": "authenticate", "rp": "app.example.com", "b": "0123456789abcdef"})
-		if _, err := json.Marshal(options); err != nil {
-			b.Fatal(err)
-		}
+		_, err := json.Marshal(options)
+		require.NoError(b, err)
 	}
 	compare(b, 200, ours, baseline)
 }
@@ -134,25 +126,17 @@ func BenchmarkVerify(b *testing.B) {
 	data := []byte(k.Authenticate(b, []byte(`{"challenge":"`+want.Challenge+`","rpId":"app.example.com"}`), softkey.Client{Origin: origin}))
 	c := webauthn.Passkey().Ceremonies
 	key, err := base64.StdEncoding.DecodeString(stored.CredentialPublicKey)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	compare(b, 20, func() {
 		a, err := c.ParseAuthentication(data)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := c.VerifyAuthentication(b.Context(), a, want, stored); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
+		_, err = c.VerifyAuthentication(b.Context(), a, want, stored)
+		require.NoError(b, err)
 	}, func() {
 		p, err := protocol.ParseCredentialRequestResponseBytes(data)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := p.Verify(want.Challenge, "app.example.com", "", []string{origin}, nil, nil, protocol.TopOriginExplicitVerificationMode, false, true, true, key, protocol.SignaturePolicy{}); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
+		err = p.Verify(want.Challenge, "app.example.com", "", []string{origin}, nil, nil, protocol.TopOriginExplicitVerificationMode, false, true, true, key, protocol.SignaturePolicy{})
+		require.NoError(b, err)
 	})
 }
 
@@ -161,9 +145,7 @@ func callbackRequest(b *testing.B, s http.Handler, k *softkey.Key) *http.Request
 	w := &quiet{header: http.Header{}}
 	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, origin+"/auth/webauthn-options/passkey?action=authenticate", nil))
 	var o begun
-	if err := json.Unmarshal(w.body, &o); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, json.Unmarshal(w.body, &o))
 	form := url.Values{"action": {"authenticate"}, "data": {k.Authenticate(b, o.Options, softkey.Client{Origin: origin})}}.Encode()
 	r := httptest.NewRequest(http.MethodPost, origin+"/auth/callback/passkey", strings.NewReader(form))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -179,15 +161,9 @@ func BenchmarkSignIn(b *testing.B) {
 	stored := s.authenticatorsOf(b, "ada@example.com")[0]
 	data := []byte(k.Authenticate(b, []byte(`{"challenge":"`+want.Challenge+`","rpId":"app.example.com"}`), softkey.Client{Origin: origin}))
 	key, err := base64.StdEncoding.DecodeString(stored.CredentialPublicKey)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	store := s.store.(*memory.Adapter)
-	must := func(_ any, err error) {
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
+	must := func(_ any, err error) { require.NoError(b, err) }
 	baseline := func(n int) {
 		p, err := protocol.ParseCredentialRequestResponseBytes(data)
 		must(p, err)
@@ -236,13 +212,9 @@ func BenchmarkSignInAuthJS(b *testing.B) {
 	there.signOut()
 	r := callbackRequest(b, js, k)
 	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	s, key := benchSite(b)
 	request := httptest.NewRequest(http.MethodGet, origin+"/auth/webauthn-options/passkey?action=authenticate", nil)
 	var options, callback time.Duration

@@ -12,6 +12,8 @@ import (
 
 	cdpwebauthn "github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
@@ -96,13 +98,9 @@ func TestPlatformAndRoamingInChromium(t *testing.T) {
 			c.register(s, "ada@example.com")
 			c.wantUser(s, "ada@example.com")
 			user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			list, err := s.store.ListAuthenticatorsByUserID(t.Context(), user.ID)
-			if err != nil || len(list) != 1 || list[0].Transports == nil {
-				t.Fatalf("got %+v, %v", list, err)
-			}
+			require.Truef(t, err == nil && len(list) == 1 && list[0].Transports != nil, "got %+v, %v", list, err)
 			if a := list[0]; *a.Transports != name || a.CredentialBackedUp != (name == "internal") || (a.CredentialDeviceType == "multiDevice") != (name == "internal") {
 				t.Errorf("the site keeps %+v", a)
 			}
@@ -144,9 +142,8 @@ func TestCancelledInChromium(t *testing.T) {
 	c.plugIn(o)
 	c.register(s, "ada@example.com")
 	c.waitFor(`document.querySelector("[data-passkey-message]").textContent.includes("No passkey was created")`)
-	if user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com"); user != nil || err != nil {
-		t.Fatalf("got user %+v, %v, want nobody", user, err)
-	}
+	user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com")
+	require.Truef(t, user == nil && err == nil, "got user %+v, %v, want nobody", user, err)
 	call(c, cdpwebauthn.SetAutomaticPresenceSimulation, cdpwebauthn.SetAutomaticPresenceSimulationParams{AuthenticatorID: c.key, Enabled: true})
 	c.do(chromedp.Click(chromedp.CSS(`[data-passkey-action="register"]`)))
 	c.wantUser(s, "ada@example.com")
@@ -177,15 +174,12 @@ func TestClonedInChromium(t *testing.T) {
 	c.waitFor(`document.body.innerText.includes("may have been copied")`)
 	select {
 	case e := <-events:
-		if e.User.Email != "ada@example.com" || e.Received > e.Stored || e.Stored == 0 {
-			t.Errorf("the event is %+v", e)
-		}
+		assert.Truef(t, e.User.Email == "ada@example.com" && e.Received <= e.Stored && e.Stored != 0, "the event is %+v", e)
 	default:
 		t.Error("no event tells of the copy")
 	}
-	if log := s.log.String(); !strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR") {
-		t.Errorf("the log says\n%s", log)
-	}
+	log := s.log.String()
+	assert.Truef(t, strings.Contains(log, "level=WARN") && !strings.Contains(log, "level=ERROR"), "the log says\n%s", log)
 }
 
 func TestNeverCountingInChromium(t *testing.T) {
@@ -196,13 +190,10 @@ func TestNeverCountingInChromium(t *testing.T) {
 	c.register(s, "ada@example.com")
 	c.wantUser(s, "ada@example.com")
 	stored, err := s.store.ListAuthenticatorsByUserID(t.Context(), userID(t, s, "ada@example.com"))
-	if err != nil || len(stored) != 1 {
-		t.Fatal(stored, err)
-	}
+	require.Truef(t, err == nil && len(stored) == 1, "%v %v", stored, err)
 	// A synced passkey has this counter from the beginning.
-	if _, err := s.store.UpdateAuthenticatorCounter(t.Context(), stored[0].CredentialID, 0); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.store.UpdateAuthenticatorCounter(t.Context(), stored[0].CredentialID, 0)
+	require.NoError(t, err)
 	key := c.held()[0]
 	key.SignCount = -1
 	c.plugIn(platform())
@@ -217,9 +208,7 @@ func TestNeverCountingInChromium(t *testing.T) {
 func userID(t *testing.T, s *realSite, email string) string {
 	t.Helper()
 	user, err := s.store.GetUserByEmail(t.Context(), email)
-	if err != nil || user == nil {
-		t.Fatalf("user %s: %+v, %v", email, user, err)
-	}
+	require.Truef(t, err == nil && user != nil, "user %s: %+v, %v", email, user, err)
 	return user.ID
 }
 
@@ -249,9 +238,8 @@ func TestTwoTabsInChromium(t *testing.T) {
 	key.SignCount = 2000
 	call(first, cdpwebauthn.ClearCredentials, cdpwebauthn.ClearCredentialsParams{AuthenticatorID: first.key})
 	first.addKey(key)
-	if to := eval[string](first, `lab.ask(begun).then((data) => lab.finish("/auth", "passkey", begun, data))`); to != s.url {
-		t.Errorf("the tab that began first ends at %s", to)
-	}
+	to := eval[string](first, `lab.ask(begun).then((data) => lab.finish("/auth", "passkey", begun, data))`)
+	assert.Equal(t, s.url, to, "the tab that began first ends at")
 	first.goTo(s.url)
 	first.wantUser(s, "ada@example.com")
 }
@@ -278,14 +266,8 @@ func TestAnotherPortInChromium(t *testing.T) {
 	c.waitFor("window.lab !== undefined")
 	answer := eval[map[string]any](c, "lab.ask("+o+")")
 	data, err := json.Marshal(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	location := h.post("/auth/callback/passkey", url.Values{"action": {"authenticate"}, "data": {string(data)}})
-	if !strings.Contains(location, "error=WebAuthnVerificationError&code=refused") {
-		t.Errorf("the answer of another origin ends at %s", location)
-	}
-	if log := s.log.String(); !strings.Contains(log, "the origin is not one of the relying party") {
-		t.Errorf("the log does not name the reason\n%s", log)
-	}
+	assert.Contains(t, location, "error=WebAuthnVerificationError&code=refused", "the answer of another origin ends at")
+	assert.Contains(t, s.log.String(), "the origin is not one of the relying party", "the log does not name the reason")
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	cdpwebauthn "github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -33,9 +35,7 @@ type realSite struct {
 func serve(t *testing.T, https bool, store adapter.Adapter, change func(c *auth.Config), options ...webauthn.Option) *realSite {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &realSite{store: store, log: &logBook{}}
 	if s.store == nil {
 		s.store = memory.New()
@@ -55,9 +55,7 @@ func serve(t *testing.T, https bool, store adapter.Adapter, change func(c *auth.
 		change(&config)
 	}
 	h, err := auth.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/auth/", func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -165,17 +163,13 @@ func (c *chromium) held() []*cdpwebauthn.Credential {
 func call[P, R any](c *chromium, command cdp.Command[P, R], params P) R {
 	c.t.Helper()
 	result, err := chromedp.Call(c.ctx, command, params)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, err)
 	return result
 }
 
 func (c *chromium) do(steps ...chromedp.Action[chromedp.Void]) {
 	c.t.Helper()
-	if err := chromedp.Do(c.ctx, steps...); err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, chromedp.Do(c.ctx, steps...))
 }
 
 func (c *chromium) goTo(url string) { c.t.Helper(); c.do(chromedp.Navigate(url)) }
@@ -184,9 +178,7 @@ func (c *chromium) goTo(url string) { c.t.Helper(); c.do(chromedp.Navigate(url))
 func eval[T any](c *chromium, expression string) T {
 	c.t.Helper()
 	v, err := chromedp.Run(c.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	if err != nil {
-		c.t.Fatalf("%s: %v", expression, err)
-	}
+	require.NoError(c.t, err, expression)
 	return v
 }
 
@@ -209,9 +201,7 @@ func (c *chromium) waitFor(what string) {
 func (c *chromium) wantUser(s *realSite, who string) {
 	c.t.Helper()
 	c.waitFor(`document.querySelector("#who")?.textContent === "` + who + `"`)
-	if at := eval[string](c, "location.href"); at != s.url+"/" {
-		c.t.Fatalf("the browser is at %s", at)
-	}
+	require.Equal(c.t, s.url+"/", eval[string](c, "location.href"), "the browser is at")
 }
 
 // register registers a new user on the sign-in page.
@@ -248,12 +238,10 @@ func TestInChromium(t *testing.T) {
 				before := s.options.get()
 				c.goTo(s.url + "/auth/signin")
 				c.wantUser(s, "ada@example.com") // a virtual authenticator accepts the autofill without a click
-				if n := s.options.get() - before; n != 1 {
-					t.Errorf("a sign-in made %d requests for options, want 1", n)
-				}
-				if n := s.callbacks.get(); n != 2 {
-					t.Errorf("registration and sign-in made %d callbacks, want 2", n)
-				}
+				n := s.options.get() - before
+				assert.Equalf(t, 1, n, "a sign-in made %d requests for options, want 1", n)
+				n = s.callbacks.get()
+				assert.Equalf(t, 2, n, "registration and sign-in made %d callbacks, want 2", n)
 			})
 		}
 	}

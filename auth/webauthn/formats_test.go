@@ -19,6 +19,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // lie says what is wrong with an attestation; the zero value is a correct one.
@@ -81,18 +83,14 @@ func signES256(t testing.TB, key crypto.Signer, data []byte) []byte {
 	t.Helper()
 	sum := sha256.Sum256(data)
 	sig, err := key.Sign(rand.Reader, sum[:], crypto.SHA256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return sig
 }
 
 func mustDER(t testing.TB, v any, params string) []byte {
 	t.Helper()
 	b, err := asn1.MarshalWithParams(v, params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -116,9 +114,7 @@ func fidoU2F(t testing.TB, m maker, k *softkey.Key, l lie) {
 	attests(k, "fido-u2f", func(authData, hash []byte) map[string]any {
 		c := m.direct().certifies(t, key.Public(), l.template(x509.Certificate{Subject: pkix.Name{CommonName: "U2F"}}))
 		point, err := k.Signer().Public().(*ecdsa.PublicKey).Bytes()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sig := signES256(t, l.certified(key), l.signed(slices.Concat([]byte{0}, authData[:32], hash, k.ID, point)))
 		return l.statement(map[string]any{"sig": sig, "x5c": []any{c.Raw}})
 	})
@@ -199,17 +195,13 @@ func safetyNet(t testing.TB, m maker, k *softkey.Key, l lie) {
 		}
 		part := func(v any) string {
 			b, err := json.Marshal(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return base64.RawURLEncoding.EncodeToString(b)
 		}
 		text := part(header) + "." + part(payload)
 		sum := sha256.Sum256([]byte(text))
 		sig, err := l.certified(key).Sign(rand.Reader, sum[:], crypto.SHA256)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return l.statement(map[string]any{"ver": "223101000", "response": []byte(text + "." + base64.RawURLEncoding.EncodeToString(sig))})
 	})
 }
@@ -225,9 +217,7 @@ func tpm(t testing.TB, m maker, k *softkey.Key, l lie) {
 	key := newECKey(t)
 	attests(k, "tpm", func(authData, hash []byte) map[string]any {
 		point, err := k.Signer().Public().(*ecdsa.PublicKey).Bytes()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// TPMT_PUBLIC: ECC, names by SHA-256, attributes, no policy; no symmetric
 		// algorithm, no scheme, NIST P-256, no KDF; the point.
 		pubArea := slices.Concat([]byte{0, 0x23, 0, 0x0b, 0, 0x06, 0x04, 0x72}, sized(nil), []byte{0, 0x10, 0, 0x10, 0, 0x03, 0, 0x10}, sized(point[1:33]), sized(point[33:]))
@@ -392,9 +382,7 @@ func TestAttestationLies(t *testing.T) {
 func mustRSA(t testing.TB) *rsa.PrivateKey {
 	t.Helper()
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return k
 }
 
@@ -416,14 +404,10 @@ func registersAttested(t *testing.T, option webauthn.Option, attest func(k *soft
 		b.wantRefused(res, "refused")
 		s.wantQuietLog(t, reason)
 		b.wantNobody()
-		if got := s.authenticatorsOf(t, "ada@example.com"); got != nil {
-			t.Errorf("the store holds %+v", got)
-		}
+		assert.Nil(t, s.authenticatorsOf(t, "ada@example.com"), "the store")
 		return
 	}
-	if res.location() != b.origin {
-		t.Fatalf("the registration ends at %q:\n%s", res.location(), s.log.String())
-	}
+	require.Equalf(t, b.origin, res.location(), "the registration ends at %q:\n%s", res.location(), s.log.String())
 	b.signOut()
 	b.wantDone(b.signIn(k))
 }

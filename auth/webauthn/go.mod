@@ -3,9 +3,14 @@ module github.com/gatehouse-go/gatehouse/auth/webauthn
 go 1.26.0
 
 require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.22.0
+	github.com/gatehouse-go/gatehouse/adapters/memory v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
 	github.com/go-webauthn/webauthn v0.18.2
 	github.com/google/uuid v1.6.0
+	github.com/stretchr/testify v1.12.1
+	golang.org/x/net v0.61.0
 )
 
 require (
@@ -21,6 +26,7 @@ require (
 	github.com/tinylib/msgp v1.6.4 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
@@ -34,9 +40,3 @@ replace (
 	github.com/gatehouse-go/gatehouse/auth => ..
 )
 
-require (
-	github.com/chromedp/cdproto v0.159.0
-	github.com/chromedp/chromedp v0.22.0
-	github.com/gatehouse-go/gatehouse/adapters/memory v0.0.0
-	golang.org/x/net v0.61.0
-)

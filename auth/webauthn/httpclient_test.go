@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/client"
+	"github.com/stretchr/testify/require"
 )
 
 // lab is a page on which a test calls the functions of the script directly.
@@ -27,29 +28,21 @@ func (h *httpClient) do(r *http.Request) (location, body string) {
 	h.t.Helper()
 	if h.c == nil {
 		jar, err := cookiejar.New(nil)
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		require.NoError(h.t, err)
 		h.c = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
 	res, err := h.c.Do(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	require.NoError(h.t, err)
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	require.NoError(h.t, err)
 	return res.Header.Get("Location"), string(text)
 }
 
 func (h *httpClient) get(path string) string {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.site+path, nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	require.NoError(h.t, err)
 	_, body := h.do(r)
 	return body
 }
@@ -58,9 +51,7 @@ func (h *httpClient) get(path string) string {
 func (h *httpClient) post(path string, form url.Values) string {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.site+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	require.NoError(h.t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Origin", h.site)
 	location, _ := h.do(r)

@@ -11,6 +11,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // counted counts the calls of a store that tell whether a user or passkey is
@@ -54,13 +56,11 @@ func TestGuessingPasskeysIsLimited(t *testing.T) {
 	b.signOut()
 	b.wantDone(b.signIn(key))
 	b.signOut()
-	if len(attempts) != 4 || attempts[0].Form.Get("email") != "ada@example.com" {
-		t.Fatalf("two ceremonies made %d attempts, want 4; the first has the form %v", len(attempts), map[string]any(attempts[0].Form))
-	}
+	require.Truef(t, len(attempts) == 4 && attempts[0].Form.Get("email") == "ada@example.com",
+		"two ceremonies made %d attempts, want 4; the first has the form %v", len(attempts), map[string]any(attempts[0].Form))
 	for _, a := range attempts {
-		if a.Provider != "passkey" || a.Type != auth.TypeWebAuthn || a.Request == nil {
-			t.Errorf("the attempt is of %s, %s, with request: %v", a.Provider, a.Type, a.Request != nil)
-		}
+		assert.Truef(t, a.Provider == "passkey" && a.Type == auth.TypeWebAuthn && a.Request != nil,
+			"the attempt is of %s, %s, with request: %v", a.Provider, a.Type, a.Request != nil)
 	}
 
 	begun := b.options("action=authenticate")
@@ -71,13 +71,10 @@ func TestGuessingPasskeysIsLimited(t *testing.T) {
 	answers := map[string]bool{}
 	want := func(what string, r *reply) {
 		t.Helper()
-		if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "30" || !strings.Contains(r.Header.Get("Cache-Control"), "no-store") {
-			t.Errorf("%s: status %d, header %v", what, r.StatusCode, r.Header)
-		}
+		assert.Truef(t, r.StatusCode == http.StatusTooManyRequests && r.Header.Get("Retry-After") == "30" && strings.Contains(r.Header.Get("Cache-Control"), "no-store"),
+			"%s: status %d, header %v", what, r.StatusCode, r.Header)
 		for _, c := range r.Cookies() {
-			if strings.Contains(c.Name, "challenge") {
-				t.Errorf("%s: sets %s", what, c.Name)
-			}
+			assert.NotContainsf(t, c.Name, "challenge", "%s: sets", what)
 		}
 		answers[r.body] = true
 	}
@@ -89,9 +86,8 @@ func TestGuessingPasskeysIsLimited(t *testing.T) {
 	want("answer of a known passkey", b.finish("authenticate", known))
 	want("answer of an unknown passkey", b.finish("authenticate", unknown))
 	want("answer that is not JSON", b.finish("authenticate", "{"))
-	if len(answers) != 1 || store.get() != before {
-		t.Errorf("the answers are %v; the store was asked %d times", answers, store.get()-before)
-	}
+	assert.Truef(t, len(answers) == 1 && store.get() == before,
+		"the answers are %v; the store was asked %d times", answers, store.get()-before)
 
 	limited = false // the refused request did not use the challenge
 	b.wantDone(b.finish("authenticate", known))

@@ -10,6 +10,8 @@ import (
 	"math/big"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // maker is a manufacturer of authenticators. Their certificates lead to its
@@ -25,9 +27,7 @@ func (m maker) direct() maker { return maker{m.root, m.root, m.rootKey, m.rootKe
 func newECKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return k
 }
 
@@ -49,13 +49,9 @@ func newMaker(t testing.TB) maker {
 func parsed(t testing.TB, template, parent *x509.Certificate, of crypto.PublicKey, by crypto.Signer) *x509.Certificate {
 	t.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, of, by)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // signUp makes a user with passkeys, and returns the user's ID and a browser in
@@ -26,9 +28,7 @@ func signUp(t testing.TB, s *site, email string, passkeys int) (string, *browser
 		b.wantDone(b.register(softkey.New(t, softkey.ES256), email))
 	}
 	user, err := s.store.GetUserByEmail(t.Context(), email)
-	if err != nil || user == nil {
-		t.Fatal(user, err)
-	}
+	require.Truef(t, err == nil && user != nil, "%v %v", user, err)
 	return user.ID, b
 }
 
@@ -40,35 +40,27 @@ func TestLastWayInStays(t *testing.T) {
 		s := newSite(t, nil)
 		id, _ := signUp(t, s, "ada@example.com", 2)
 		list, err := s.Passkeys(t.Context(), id)
-		if err != nil || len(list) != 2 {
-			t.Fatal(list, err)
-		}
-		if err := s.RemovePasskey(t.Context(), id, list[0].ID); err != nil {
-			t.Fatal(err)
-		}
+		require.Truef(t, err == nil && len(list) == 2, "%v %v", list, err)
+		require.NoError(t, s.RemovePasskey(t.Context(), id, list[0].ID))
 		if err := s.RemovePasskey(t.Context(), id, list[1].ID); !errors.Is(err, adapter.ErrLastCredential) {
 			t.Errorf("got %v, want adapter.ErrLastCredential", err)
 		}
-		if list, err = s.Passkeys(t.Context(), id); err != nil || len(list) != 1 {
-			t.Error(list, err)
-		}
+		list, err = s.Passkeys(t.Context(), id)
+		assert.Truef(t, err == nil && len(list) == 1, "%v %v", list, err)
 	})
 	t.Run("all at once", func(t *testing.T) {
 		for range 50 {
 			s := newSite(t, nil)
 			id, _ := signUp(t, s, "ada@example.com", 3)
 			list, err := s.Passkeys(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var wait sync.WaitGroup
 			for _, p := range list {
 				wait.Go(func() { _ = s.RemovePasskey(t.Context(), id, p.ID) })
 			}
 			wait.Wait()
-			if list, err = s.Passkeys(t.Context(), id); err != nil || len(list) != 1 {
-				t.Fatalf("%d passkeys are left, want 1 (%v)", len(list), err)
-			}
+			list, err = s.Passkeys(t.Context(), id)
+			require.Truef(t, err == nil && len(list) == 1, "%d passkeys are left, want 1 (%v)", len(list), err)
 		}
 	})
 	for name, proven := range map[string]bool{"with a proven address": true, "with a typed address": false} {
@@ -78,17 +70,13 @@ func TestLastWayInStays(t *testing.T) {
 			})
 			id, _ := signUp(t, s, "ada@example.com", 1)
 			if proven {
-				if _, err := s.store.UpdateUser(t.Context(), adapter.UserUpdate{ID: id, EmailVerified: adapter.To(new(s.clock.Now()))}); err != nil {
-					t.Fatal(err)
-				}
+				_, err := s.store.UpdateUser(t.Context(), adapter.UserUpdate{ID: id, EmailVerified: adapter.To(new(s.clock.Now()))})
+				require.NoError(t, err)
 			}
 			list, err := s.Passkeys(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.RemovePasskey(t.Context(), id, list[0].ID); proven != (err == nil) {
-				t.Errorf("got %v", err)
-			}
+			require.NoError(t, err)
+			err = s.RemovePasskey(t.Context(), id, list[0].ID)
+			assert.Equalf(t, err == nil, proven, "got %v", err)
 		})
 	}
 }
@@ -99,13 +87,9 @@ func TestPasskeysOfOthers(t *testing.T) {
 	ada, asAda := signUp(t, s, "ada@example.com", 2)
 	bob, _ := signUp(t, s, "bob@example.com", 2)
 	list, err := s.Passkeys(t.Context(), bob)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, err := range []error{s.RemovePasskey(t.Context(), ada, list[0].ID), s.RenamePasskey(t.Context(), ada, list[0].ID, "mine"), s.RemovePasskey(t.Context(), "nobody", list[0].ID)} {
-		if !errors.Is(err, adapter.ErrNotFound) {
-			t.Errorf("got %v, want adapter.ErrNotFound", err)
-		}
+		assert.ErrorIsf(t, err, adapter.ErrNotFound, "got %v, want adapter.ErrNotFound", err)
 	}
 	page := s.PasskeysPage()
 	asAda.h = page
@@ -118,32 +102,25 @@ func TestPasskeysOfOthers(t *testing.T) {
 		return asAda.do(http.MethodPost, "/passkeys", form.Encode(), header)
 	}
 	own := http.Header{"Origin": {origin}}
-	if res := send(own, "op", "remove", "confirmed", "true", "id", list[0].ID); res.StatusCode != http.StatusNotFound {
-		t.Errorf("the page answers with status %d", res.StatusCode)
-	}
+	assert.Equal(t, http.StatusNotFound, send(own, "op", "remove", "confirmed", "true", "id", list[0].ID).StatusCode,
+		"the page answers with status")
 	mine, err := s.Passkeys(t.Context(), ada)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, header := range map[string]http.Header{"another site": {"Origin": {"https://evil.example"}}, "a sibling": {"Sec-Fetch-Site": {"same-site"}}, "nobody": {}} {
-		if res := send(header, "op", "remove", "confirmed", "true", "id", mine[0].ID); res.StatusCode != http.StatusForbidden {
-			t.Errorf("a form of %s is answered with status %d", name, res.StatusCode)
-		}
+		assert.Equalf(t, http.StatusForbidden, send(header, "op", "remove", "confirmed", "true", "id", mine[0].ID).StatusCode,
+			"a form of %s is answered with status", name)
 	}
 	for _, name := range []string{"", "  ", strings.Repeat("x", 65), "a\nb", "\xff"} {
-		if res := send(own, "op", "rename", "id", mine[0].ID, "name", name); res.StatusCode != http.StatusBadRequest {
-			t.Errorf("the name %q is answered with status %d", name, res.StatusCode)
-		}
+		assert.Equalf(t, http.StatusBadRequest, send(own, "op", "rename", "id", mine[0].ID, "name", name).StatusCode,
+			"the name %q is answered with status", name)
 	}
-	if res := send(own, "op", "rename", "id", mine[0].ID, "name", `<b>"key"</b>`); res.StatusCode != http.StatusOK || strings.Contains(res.body, "<b>") {
-		t.Errorf("status %d", res.StatusCode)
-	}
+	res := send(own, "op", "rename", "id", mine[0].ID, "name", `<b>"key"</b>`)
+	assert.Truef(t, res.StatusCode == http.StatusOK && !strings.Contains(res.body, "<b>"), "status %d", res.StatusCode)
 	if res := newBrowser(t, page).get("/passkeys"); res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(res.location(), origin+"/auth/signin?callbackUrl=") {
 		t.Errorf("somebody who is not signed in gets status %d, %q", res.StatusCode, res.location())
 	}
-	if after, err := s.Passkeys(t.Context(), bob); err != nil || len(after) != 2 || after[0].Name != "" {
-		t.Errorf("Bob has %+v (%v)", after, err)
-	}
+	after, err := s.Passkeys(t.Context(), bob)
+	assert.Truef(t, err == nil && len(after) == 2 && after[0].Name == "", "Bob has %+v (%v)", after, err)
 }
 
 // TestWithoutEdits: with an adapter that can't change passkeys, users sign in
@@ -152,18 +129,13 @@ func TestWithoutEdits(t *testing.T) {
 	s := newSite(t, func(c *auth.Config) { c.Adapter = plainAdapter{memory.New()} })
 	id, b := signUp(t, s, "ada@example.com", 2)
 	list, err := s.Passkeys(t.Context(), id)
-	if err != nil || len(list) != 2 {
-		t.Fatal(list, err)
-	}
-	if err := s.RemovePasskey(t.Context(), id, list[0].ID); !errors.Is(err, adapter.ErrUnsupported) {
-		t.Errorf("got %v, want adapter.ErrUnsupported", err)
-	}
+	require.Truef(t, err == nil && len(list) == 2, "%v %v", list, err)
+	err = s.RemovePasskey(t.Context(), id, list[0].ID)
+	assert.ErrorIsf(t, err, adapter.ErrUnsupported, "got %v, want adapter.ErrUnsupported", err)
 	b.h = s.PasskeysPage()
 	form := url.Values{"op": {"remove"}, "confirmed": {"true"}, "id": {list[0].ID}}
 	res := b.do(http.MethodPost, "/passkeys", form.Encode(), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {origin}})
-	if res.StatusCode != http.StatusNotImplemented {
-		t.Errorf("the page answers with status %d", res.StatusCode)
-	}
+	assert.Equal(t, http.StatusNotImplemented, res.StatusCode, "the page answers with status")
 }
 
 // TestHiddenUserHasNoPasskeys: a user whom Callbacks.Session hides is nobody on
@@ -194,9 +166,8 @@ func TestHiddenUserHasNoPasskeys(t *testing.T) {
 				t.Errorf("the page of passkeys: status %d", w.Code)
 			}
 			b.wantRefused(b.finish("register", softkey.New(t, softkey.ES256).Register(t, began.Options, b.client())), "user-changed")
-			if got := s.authenticatorsOf(t, "ada@example.com"); len(got) != 1 {
-				t.Errorf("the user has %d passkeys, want 1", len(got))
-			}
+			got := s.authenticatorsOf(t, "ada@example.com")
+			assert.Lenf(t, got, 1, "the user has %d passkeys, want 1", len(got))
 		})
 	}
 }
@@ -229,7 +200,5 @@ func TestPasskeyNamesItsOwner(t *testing.T) {
 	b.wantDone(b.register(key, "ada@example.com"))
 	b.wantDone(b.signIn(key))
 	want := []string{"signIn nobody", "linked the user", "signed in the user", "signIn the user", "signed in the user"}
-	if !slices.Equal(seen, want) {
-		t.Errorf("got %q, want %q", seen, want)
-	}
+	assert.Truef(t, slices.Equal(seen, want), "got %q, want %q", seen, want)
 }

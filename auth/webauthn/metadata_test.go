@@ -16,6 +16,8 @@ import (
 	"github.com/go-webauthn/webauthn/metadata"
 	"github.com/go-webauthn/webauthn/metadata/providers/memory"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	memoryadapter "github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -37,17 +39,13 @@ func blob(t *testing.T, service maker, change func(header, payload map[string]an
 	}
 	part := func(v any) string {
 		b, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return base64.RawURLEncoding.EncodeToString(b)
 	}
 	text := part(header) + "." + part(payload)
 	sum := sha256.Sum256([]byte(text))
 	r, s, err := ecdsa.Sign(rand.Reader, key, sum[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return []byte(text + "." + base64.RawURLEncoding.EncodeToString(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)))
 }
 
@@ -101,9 +99,7 @@ func TestMetadataDecides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := webauthn.ReadMetadata(blob(t, service, nil, c.entry), service.root, today)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			registersAttested(t, webauthn.WithAttestation("direct", webauthn.Trust{Metadata: m}), func(k *softkey.Key) { packed(t, known, k, lie{}) }, c.reason)
 		})
 	}
@@ -125,16 +121,12 @@ func TestMetadataOfEveryFormat(t *testing.T) {
 		for status, reason := range map[string]string{"FIDO_CERTIFIED": "", "REVOKED": "status"} {
 			e["statusReports"] = []map[string]any{{"status": status, "effectiveDate": "2026-01-01"}}
 			m, err := webauthn.ReadMetadata(blob(t, service, nil, e), service.root, today)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			registersAttested(t, webauthn.WithAttestation("direct", webauthn.Trust{Metadata: m}), func(k *softkey.Key) { attest(t, known, k, l) }, reason)
 		}
 	}
 	m, err := webauthn.ReadMetadata(blob(t, service, nil, entry(known, aaguidOf, "FIDO_CERTIFIED")), service.root, today)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	asks := webauthn.WithAttestation("direct", webauthn.Trust{Metadata: m})
 	registersAttested(t, asks, func(*softkey.Key) {}, "no attestation with a certificate")
 }
@@ -173,9 +165,7 @@ func TestMetadataIsSigned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := webauthn.ReadMetadata(c.blob, c.root, c.now)
-			if (err == nil) != c.ok || (m == nil) == c.ok {
-				t.Errorf("got %v, %v", m, err)
-			}
+			assert.Truef(t, (err == nil) == c.ok && (m == nil) != c.ok, "got %v, %v", m, err)
 		})
 	}
 }
@@ -189,9 +179,7 @@ func TestLaxMetadata(t *testing.T) {
 	}
 	build := func(options ...memory.Option) error {
 		m, err := memory.New(append(options, memory.WithMetadata(map[uuid.UUID]*metadata.Entry{}))...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = auth.New(auth.Config{
 			Secret: []string{secret}, URL: origin, Adapter: memoryadapter.New(), Experimental: auth.Experimental{EnableWebAuthn: true},
 			Providers: []auth.Provider{webauthn.Passkey(webauthn.WithAttestation("direct", webauthn.Trust{Metadata: m}))},
@@ -199,11 +187,8 @@ func TestLaxMetadata(t *testing.T) {
 		return err
 	}
 	for name, option := range lax {
-		if err := build(option); err == nil || !strings.Contains(err.Error(), "metadata provider") {
-			t.Errorf("%s: got %v", name, err)
-		}
+		err := build(option)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "metadata provider"), "%s: got %v", name, err)
 	}
-	if err := build(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, build())
 }

@@ -21,22 +21,20 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // authenticatorsOf returns the authenticators of the user with an address.
 func (s *site) authenticatorsOf(t testing.TB, email string) []adapter.Authenticator {
 	t.Helper()
 	user, err := s.store.GetUserByEmail(t.Context(), email)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if user == nil {
 		return nil
 	}
 	list, err := s.store.ListAuthenticatorsByUserID(t.Context(), user.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return list
 }
 
@@ -44,9 +42,8 @@ func (s *site) authenticatorsOf(t testing.TB, email string) []adapter.Authentica
 func (s *site) wantQuietLog(t testing.TB, reason string) {
 	t.Helper()
 	log := s.log.String()
-	if strings.Contains(log, "level=ERROR") || !strings.Contains(log, `level=WARN msg="auth: request failed"`) || !strings.Contains(log, reason) {
-		t.Errorf("the log, which should warn of %q:\n%s", reason, log)
-	}
+	assert.Truef(t, !strings.Contains(log, "level=ERROR") && strings.Contains(log, `level=WARN msg="auth: request failed"`) && strings.Contains(log, reason),
+		"the log, which should warn of %q:\n%s", reason, log)
 }
 
 // flaw is a fault in an answer. Each is tried in a registration and in an
@@ -213,11 +210,10 @@ func TestFlawedAnswers(t *testing.T) {
 				b.wantRefused(b.finish(action, data), code)
 				b.wantNobody()
 				s.wantQuietLog(t, f.reason)
-				if after := s.authenticatorsOf(t, "ada@example.com"); !slices.EqualFunc(before, after, func(x, y adapter.Authenticator) bool {
+				after := s.authenticatorsOf(t, "ada@example.com")
+				assert.Truef(t, slices.EqualFunc(before, after, func(x, y adapter.Authenticator) bool {
 					return x.CredentialID == y.CredentialID && x.Counter == y.Counter
-				}) {
-					t.Errorf("the store has changed: %+v, %+v", before, after)
-				}
+				}), "the store has changed: %+v, %+v", before, after)
 				if action == "register" {
 					b.wantDone(b.register(&good, "ada@example.com"))
 				} else {
@@ -270,9 +266,7 @@ func TestChallenges(t *testing.T) {
 				n++
 			}
 		}
-		if n != 1 {
-			t.Errorf("one challenge signed in %d times", n)
-		}
+		assert.Equalf(t, 1, n, "one challenge signed in %d times", n)
 	})
 	t.Run("too late", func(t *testing.T) {
 		s, b, k := setUp(t)
@@ -354,17 +348,14 @@ func TestChallenges(t *testing.T) {
 		} {
 			header.Set("Content-Type", "application/x-www-form-urlencoded")
 			res := b.do(http.MethodPost, "/auth/callback/passkey", form, header)
-			if want := origin + "/auth/signin?error=MissingCSRF"; res.location() != want {
-				t.Errorf("%s: the post ends at %q, want %q", name, res.location(), want)
-			}
+			want := origin + "/auth/signin?error=MissingCSRF"
+			assert.Equalf(t, want, res.location(), "%s: the post ends at", name)
 		}
 		b.wantNobody()
 		// The ceremony that has begun is not affected, and the CSRF token alone
 		// is sufficient.
 		var token struct{ CSRFToken string }
-		if err := json.Unmarshal([]byte(b.get("/auth/csrf").body), &token); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(b.get("/auth/csrf").body), &token))
 		b.wantDone(b.do(http.MethodPost, "/auth/callback/passkey", form+"&csrfToken="+token.CSRFToken, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}))
 	})
 }
@@ -438,9 +429,8 @@ func TestWhoBegan(t *testing.T) {
 			b.wantSession("ada@example.com")
 		})
 	}
-	if n := len(s.authenticatorsOf(t, "bob@example.com")); n != 1 {
-		t.Errorf("Bob has %d passkeys, want the one that he registered", n)
-	}
+	n := len(s.authenticatorsOf(t, "bob@example.com"))
+	assert.Equalf(t, 1, n, "Bob has %d passkeys, want the one that he registered", n)
 }
 
 // TestRegistrationTakesNobodyOver: a stranger who registers with the credential
@@ -466,9 +456,7 @@ func TestRegistrationTakesNobodyOver(t *testing.T) {
 			eve.signOut()
 			eve.wantRefused(eve.signIn(stolen), "refused")
 
-			if got := s.authenticatorsOf(t, "ada@example.com"); len(got) != 1 {
-				t.Errorf("Ada has %+v", got)
-			}
+			assert.Len(t, s.authenticatorsOf(t, "ada@example.com"), 1, "Ada")
 			b.signOut()
 			b.wantDone(b.signIn(ada))
 			b.wantSession("ada@example.com")
@@ -478,9 +466,8 @@ func TestRegistrationTakesNobodyOver(t *testing.T) {
 
 func (r *reply) wantLocation(t testing.TB, want string) {
 	t.Helper()
-	if got := r.location(); got != want {
-		t.Errorf("the browser is sent to %q (status %d), want %q", got, r.StatusCode, want)
-	}
+	got := r.location()
+	assert.Equalf(t, want, got, "the browser is sent to %q (status %d), want %q", got, r.StatusCode, want)
 }
 
 // TestBackupEligibilityChanges: a passkey that has become one that may be copied,
@@ -526,19 +513,14 @@ func TestBackupEligibilityChanges(t *testing.T) {
 			} else {
 				b.wantRefused(res, "refused")
 			}
-			if len(events) != c.events || c.events == 1 && (events[0].Syncable != (c.after&softkey.BE != 0) || events[0].BackedUp != (c.after&softkey.BS != 0) || events[0].Request == nil || events[0].CredentialID == "") {
-				t.Errorf("events %+v", events)
-			}
+			assert.Falsef(t, len(events) != c.events || c.events == 1 && (events[0].Syncable != (c.after&softkey.BE != 0) || events[0].BackedUp != (c.after&softkey.BS != 0) || events[0].Request == nil || events[0].CredentialID == ""),
+				"events %+v", events)
 			got := s.authenticatorsOf(t, "ada@example.com")[0]
-			if got.CredentialDeviceType != c.stored || got.Name != nil {
-				t.Errorf("stored %+v, want %s", got, c.stored)
-			}
+			assert.Truef(t, got.CredentialDeviceType == c.stored && got.Name == nil, "stored %+v, want %s", got, c.stored)
 			if c.ok { // and the next time nothing has changed
 				b.signOut()
 				b.wantDone(b.signIn(k))
-				if len(events) != c.events {
-					t.Errorf("%d events", len(events))
-				}
+				assert.Equalf(t, c.events, len(events), "%d events", len(events))
 			}
 		})
 	}
@@ -577,23 +559,19 @@ func TestCounters(t *testing.T) {
 			got := s.authenticatorsOf(t, "ada@example.com")[0]
 			if c.ok {
 				b.wantDone(res)
-				if got.Counter != int64(c.received) || len(cloned) != 0 || got.LastUsed == nil {
-					t.Errorf("stored %+v, events %+v", got, cloned)
-				}
+				assert.Truef(t, got.Counter == int64(c.received) && len(cloned) == 0 && got.LastUsed != nil,
+					"stored %+v, events %+v", got, cloned)
 				return
 			}
 			b.wantRefused(res, "cloned")
-			if got.Counter != int64(c.stored) || len(cloned) != 1 || cloned[0].Stored != int64(c.stored) || cloned[0].Received != int64(c.received) || cloned[0].Request == nil {
-				t.Errorf("stored %+v, events %+v", got, cloned)
-			}
+			assert.Truef(t, got.Counter == int64(c.stored) && len(cloned) == 1 && cloned[0].Stored == int64(c.stored) && cloned[0].Received == int64(c.received) && cloned[0].Request != nil,
+				"stored %+v, events %+v", got, cloned)
 			// An answer with a wrong signature is not reported as a clone.
 			o := b.options("action=authenticate")
 			client := b.client()
 			client.ChangeSignature = func(s []byte) []byte { s[len(s)-1] ^= 1; return s }
 			b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, client)), "refused")
-			if len(cloned) != 1 {
-				t.Errorf("a forged answer is reported as a clone")
-			}
+			assert.Len(t, cloned, 1, "a forged answer is reported as a clone")
 		})
 	}
 }
@@ -662,9 +640,7 @@ func TestAnswersAlikeForEveryAddress(t *testing.T) {
 						User      struct{ ID string }
 					}
 				}
-				if err := json.Unmarshal([]byte(res.body), &o); err != nil {
-					t.Fatal(res.body)
-				}
+				require.NoError(t, json.Unmarshal([]byte(res.body), &o), res.body)
 				body := strings.ReplaceAll(res.body, o.Options.Challenge, "CHALLENGE")
 				if o.Options.User.ID != "" {
 					body = strings.ReplaceAll(body, o.Options.User.ID, "HANDLE")
@@ -673,9 +649,8 @@ func TestAnswersAlikeForEveryAddress(t *testing.T) {
 				for _, c := range res.Cookies() {
 					sizes += len(c.Value)
 				}
-				if res.Header.Get("Cache-Control") != "private, no-cache, no-store" {
-					t.Errorf("the options may be cached: %v", res.Header)
-				}
+				assert.Equalf(t, "private, no-cache, no-store", res.Header.Get("Cache-Control"),
+					"the options may be cached: %v", res.Header)
 				return strings.ReplaceAll(body, email, "EMAIL") + " " + string(rune('0'+res.StatusCode/100)) + " " + strings.Repeat(".", sizes)
 			}
 			if known, unknown := shape("known@example.com"), shape("other@example.com"); known != unknown {
@@ -699,9 +674,7 @@ func TestAddressOfARegistration(t *testing.T) {
 		var o struct {
 			Options struct{ User struct{ Name string } }
 		}
-		if err := json.Unmarshal([]byte(res.body), &o); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(res.body), &o))
 		if status := map[bool]int{true: http.StatusBadRequest, false: http.StatusOK}[want == ""]; res.StatusCode != status || o.Options.User.Name != want {
 			t.Errorf("%q: status %d, the options are for %q, want %q", given, res.StatusCode, o.Options.User.Name, want)
 		}
@@ -750,9 +723,7 @@ func TestDecisions(t *testing.T) {
 				AllowCredentials, ExcludeCredentials *[]struct{ ID string }
 			}
 		}
-		if err := json.Unmarshal([]byte(res.body), &o); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(res.body), &o))
 		got, list := o.Action, o.Options.AllowCredentials
 		if o.Action == "register" {
 			list = o.Options.ExcludeCredentials
@@ -763,13 +734,10 @@ func TestDecisions(t *testing.T) {
 		}
 		if o.Error != "" {
 			got, listed = o.Error, 0
-			if res.StatusCode != http.StatusBadRequest {
-				t.Errorf("%s: status %d", c.query, res.StatusCode)
-			}
+			assert.Equalf(t, http.StatusBadRequest, res.StatusCode, "%s: status", c.query)
 		}
-		if got != c.want || listed != c.listed {
-			t.Errorf("%s, signed in: %v: got %s with %d, want %s with %d", c.query, c.signedIn, got, listed, c.want, c.listed)
-		}
+		assert.Truef(t, got == c.want && listed == c.listed,
+			"%s, signed in: %v: got %s with %d, want %s with %d", c.query, c.signedIn, got, listed, c.want, c.listed)
 	}
 }
 
@@ -881,16 +849,13 @@ func TestSignalListsAllPasskeys(t *testing.T) {
 			AllAcceptedCredentialIDs []string `json:"allAcceptedCredentialIds"`
 		}
 	}
-	if err := json.Unmarshal([]byte(res.body), &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(res.body), &got))
 	handle := base64.RawURLEncoding.EncodeToString([]byte(k.Handle))
 	slices.Sort(got.Signal.AllAcceptedCredentialIDs)
 	want := []string{k.IDText(), second.IDText()}
 	slices.Sort(want)
-	if got.URL != origin || got.Signal.RPID != "app.example.com" || got.Signal.UserID != handle || !slices.Equal(got.Signal.AllAcceptedCredentialIDs, want) {
-		t.Errorf("got %s", res.body)
-	}
+	assert.Truef(t, got.URL == origin && got.Signal.RPID == "app.example.com" && got.Signal.UserID == handle && slices.Equal(got.Signal.AllAcceptedCredentialIDs, want),
+		"got %s", res.body)
 }
 
 // TestPasskeyThatIsSentTwice: the answer of an authenticator that comes twice

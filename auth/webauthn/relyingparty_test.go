@@ -13,6 +13,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
 )
 
 func parties(list ...auth.RelyingParty) webauthn.Option {
@@ -32,9 +33,7 @@ func TestParentDomain(t *testing.T) {
 	shop.origin = other
 	k := softkey.New(t, softkey.ES256)
 	app.wantDone(app.register(k, "ada@example.com"))
-	if k.RPID != "example.com" {
-		t.Errorf("the passkey is for %q", k.RPID)
-	}
+	assert.Equal(t, "example.com", k.RPID, "the passkey is for")
 	shop.wantDone(shop.signIn(k))
 	shop.wantSession("ada@example.com")
 }
@@ -68,9 +67,7 @@ func TestAndroidOrigins(t *testing.T) {
 			URL: origin, Secret: []string{strings.Repeat("s", 32)}, Adapter: memory.New(), Experimental: auth.Experimental{EnableWebAuthn: true},
 			Providers: []auth.Provider{webauthn.Passkey(parties(auth.RelyingParty{ID: "app.example.com", Origins: []string{origin, wrong}}))},
 		})
-		if err == nil {
-			t.Errorf("New accepts the origin %s", wrong)
-		}
+		assert.Errorf(t, err, "New accepts the origin %s", wrong)
 	}
 }
 
@@ -88,9 +85,7 @@ func TestSeveralRelyingParties(t *testing.T) {
 	other := newBrowser(t, s)
 	other.origin = "https://two.example"
 	o := other.options("action=authenticate")
-	if !strings.Contains(string(o.Options), `"rpId":"two.example"`) {
-		t.Errorf("the options are %s", o.Options)
-	}
+	assert.Containsf(t, string(o.Options), `"rpId":"two.example"`, "the options are %s", o.Options)
 	// The other site refuses the answer of a passkey of the one site.
 	other.wantRefused(other.finish("authenticate", k.Authenticate(t, o.Options, softkey.Client{Origin: other.origin, RPID: "one.example"})), "refused")
 	// It also refuses to end a ceremony that began at the one site.
@@ -101,9 +96,8 @@ func TestSeveralRelyingParties(t *testing.T) {
 
 	forged := newBrowser(t, s)
 	forged.origin = "https://evil.example"
-	if res := forged.get("/auth/webauthn-options/passkey?action=authenticate"); res.StatusCode == http.StatusOK {
-		t.Errorf("a host that is not configured gets options: %s", res.body)
-	}
+	res := forged.get("/auth/webauthn-options/passkey?action=authenticate")
+	assert.NotEqualf(t, http.StatusOK, res.StatusCode, "a host that is not configured gets options: %s", res.body)
 }
 
 // TestHostHeaderMakesNoRelyingParty: where the Host header is trusted, passkeys
@@ -138,12 +132,10 @@ func TestHostHeaderMakesNoRelyingParty(t *testing.T) {
 			b := newBrowser(t, s)
 			b.origin = c.origin
 			res := b.get("/auth/webauthn-options/passkey?action=authenticate")
-			if ok := res.StatusCode == http.StatusOK; ok != c.ok {
-				t.Errorf("status %d, %s, want options: %v\n%s", res.StatusCode, res.body, c.ok, s.log.String())
-			}
-			if log := s.log.String(); c.reason != "" && !strings.Contains(log, c.reason) {
-				t.Errorf("the log does not say %q:\n%s", c.reason, log)
-			}
+			ok := res.StatusCode == http.StatusOK
+			assert.Equalf(t, c.ok, ok, "status %d, %s, want options: %v\n%s", res.StatusCode, res.body, c.ok, s.log.String())
+			log := s.log.String()
+			assert.Truef(t, c.reason == "" || strings.Contains(log, c.reason), "the log does not say %q:\n%s", c.reason, log)
 		})
 	}
 }
@@ -163,15 +155,13 @@ func TestRelatedOrigins(t *testing.T) {
 	s := newSite(t, nil, parties(rp))
 	b := newBrowser(t, s)
 	res := b.get("/.well-known/webauthn")
-	if res.StatusCode != http.StatusOK || res.body != `{"origins":["https://app.example.com","https://app.example.de"]}` || res.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("status %d, %v, %s", res.StatusCode, res.Header, res.body)
-	}
+	assert.Truef(t, res.StatusCode == http.StatusOK && res.body == `{"origins":["https://app.example.com","https://app.example.de"]}` && res.Header.Get("Content-Type") == "application/json",
+		"status %d, %v, %s", res.StatusCode, res.Header, res.body)
 	k := softkey.New(t, softkey.ES256)
 	o := b.options("action=register&email=ada@example.com")
 	b.wantDone(b.finish("register", k.Register(t, o.Options, softkey.Client{Origin: "https://app.example.de"})))
-	if res := newBrowser(t, newSite(t, nil)).get("/.well-known/webauthn"); res.StatusCode != http.StatusNotFound {
-		t.Errorf("a site without relying parties answers with status %d", res.StatusCode)
-	}
+	assert.Equal(t, http.StatusNotFound, newBrowser(t, newSite(t, nil)).get("/.well-known/webauthn").StatusCode,
+		"a site without relying parties answers with status")
 }
 
 // TestOriginsThatBrowsersPassOver: browsers read five different labels from the
@@ -196,9 +186,8 @@ func TestOriginsThatBrowsersPassOver(t *testing.T) {
 				Secret: []string{secret}, URL: origin, Adapter: memory.New(), Experimental: auth.Experimental{EnableWebAuthn: true},
 				Providers: []auth.Provider{webauthn.Passkey(parties(c.list...))},
 			})
-			if (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "different names") {
-				t.Errorf("got %v", err)
-			}
+			assert.Falsef(t, (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "different names"),
+				"got %v", err)
 		})
 	}
 }
@@ -295,9 +284,7 @@ func TestUserVerification(t *testing.T) {
 			b := newBrowser(t, newSite(t, nil, webauthn.With(c.change)))
 			k := softkey.New(t, softkey.ES256)
 			o := b.options("action=register&email=ada@example.com")
-			if !strings.Contains(string(o.Options), `"userVerification":"`+c.asked+`"`) {
-				t.Errorf("the options are %s", o.Options)
-			}
+			assert.Containsf(t, string(o.Options), `"userVerification":"`+c.asked+`"`, "the options are %s", o.Options)
 			b.wantDone(b.finish("register", k.Register(t, o.Options, b.client())))
 			b.signOut()
 			k.Flags &^= softkey.UV
@@ -327,16 +314,13 @@ func TestWithoutAddress(t *testing.T) {
 	b.wantDone(b.finish("register", k.Register(t, o.Options, b.client())))
 	b.wantSession(`"name":"ada"`)
 	o = b.options("action=register")
-	if !strings.Contains(string(o.Options), `"name":"ada"`) {
-		t.Errorf("the options are %s", o.Options)
-	}
+	assert.Containsf(t, string(o.Options), `"name":"ada"`, "the options are %s", o.Options)
 	b.wantDone(b.finish("register", second.Register(t, o.Options, b.client())))
 	b.signOut()
 	b.wantDone(b.signIn(second))
 	b.wantSession(`"name":"ada"`)
-	if res := newBrowser(t, s).get("/auth/webauthn-options/passkey?action=register"); res.StatusCode != http.StatusBadRequest {
-		t.Errorf("nobody registers: status %d, %s", res.StatusCode, res.body)
-	}
+	res := newBrowser(t, s).get("/auth/webauthn-options/passkey?action=register")
+	assert.Equalf(t, http.StatusBadRequest, res.StatusCode, "nobody registers: status %d, %s", res.StatusCode, res.body)
 }
 
 // TestSignInCallbackDecides: Callbacks.SignIn may refuse a passkey, or send the
@@ -345,18 +329,15 @@ func TestSignInCallbackDecides(t *testing.T) {
 	decision := auth.Deny()
 	s := newSite(t, func(c *auth.Config) {
 		c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
-			if p.Account.Type != auth.TypeWebAuthn || p.Account.Provider != "passkey" || p.User.Email != "ada@example.com" {
-				t.Errorf("the callback got %+v, %+v", p.User, p.Account)
-			}
+			assert.Truef(t, p.Account.Type == auth.TypeWebAuthn && p.Account.Provider == "passkey" && p.User.Email == "ada@example.com",
+				"the callback got %+v, %+v", p.User, p.Account)
 			return decision, nil
 		}
 	})
 	b := newBrowser(t, s)
 	k := softkey.New(t, softkey.ES256)
 	b.register(k, "ada@example.com").wantLocation(t, origin+"/auth/error?error=AccessDenied")
-	if got := s.authenticatorsOf(t, "ada@example.com"); got != nil {
-		t.Errorf("the store holds %+v", got)
-	}
+	assert.Nil(t, s.authenticatorsOf(t, "ada@example.com"), "the store")
 	decision = auth.Allow()
 	b.wantDone(b.register(k, "ada@example.com"))
 	b.signOut()

@@ -21,6 +21,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var record = flag.Bool("record", false, "record testdata/authjs.json anew from the real Auth.js")
@@ -110,9 +112,8 @@ func (p *play) ask(query string) *reply {
 func (p *play) answer(action, query, key string, change func(c *softkey.Client, k *softkey.Key)) {
 	k := *p.key(key)
 	var o begun
-	if err := json.Unmarshal([]byte(p.get("/auth/webauthn-options/"+p.provider+"?action="+action+query).body), &o); err != nil {
-		p.t.Fatal(err)
-	}
+	err := json.Unmarshal([]byte(p.get("/auth/webauthn-options/"+p.provider+"?action="+action+query).body), &o)
+	require.NoError(p.t, err)
 	p.trace() // the calls for the options
 	c := p.client()
 	if change != nil {
@@ -225,9 +226,8 @@ func scenarios() []scenario {
 		}},
 		scenario{name: "an address that is taken in the meantime", run: func(p *play) {
 			var o begun
-			if err := json.Unmarshal([]byte(p.get("/auth/webauthn-options/passkey?action=register&email=ada@example.com").body), &o); err != nil {
-				p.t.Fatal(err)
-			}
+			err := json.Unmarshal([]byte(p.get("/auth/webauthn-options/passkey?action=register&email=ada@example.com").body), &o)
+			require.NoError(p.t, err)
 			first := newBrowser(p.t, p.h)
 			first.wantDone(first.register(softkey.New(p.t, softkey.ES256), "ada@example.com"))
 			p.trace()
@@ -382,18 +382,14 @@ func TestAuthJSReplay(t *testing.T) {
 	var departures map[string]departure
 	read(t, "departures.json", &departures)
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := scenarios()
 	same := 0
 	explains := map[string]bool{}
 	for _, sc := range all {
 		t.Run(sc.name, func(t *testing.T) {
 			want, ok := theirs[sc.name]
-			if !ok {
-				t.Fatal("the scenario is not recorded: run the test with -record")
-			}
+			require.True(t, ok, "the scenario is not recorded: run the test with -record")
 			got := playHere(t, sc)
 			d, departs := departures[sc.name]
 			switch {
@@ -403,14 +399,10 @@ func TestAuthJSReplay(t *testing.T) {
 				same++
 			case departs && slices.Equal(got, d.Ours):
 				for _, heading := range d.See {
-					if !strings.Contains(string(page), "### "+heading+"\n") {
-						t.Errorf("docs/differences.md has no heading %q", heading)
-					}
+					assert.Containsf(t, string(page), "### "+heading+"\n", "docs/differences.md has no heading %q", heading)
 					explains[heading] = true
 				}
-				if len(d.See) == 0 {
-					t.Error("departures.json does not say where the difference is explained")
-				}
+				assert.NotEmpty(t, d.See, "departures.json does not say where the difference is explained")
 			default:
 				t.Errorf("we\n\t%s\nAuth.js\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 			}
@@ -424,9 +416,8 @@ func TestAuthJSReplay(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d scenarios are the same, %d differ on purpose", same, len(all), len(departures))
-	if len(theirs) != len(all) {
-		t.Errorf("%d scenarios are recorded, there are %d: run the test with -record", len(theirs), len(all))
-	}
+	assert.Equalf(t, len(all), len(theirs),
+		"%d scenarios are recorded, there are %d: run the test with -record", len(theirs), len(all))
 }
 
 func read(t *testing.T, name string, v any) {
@@ -435,9 +426,7 @@ func read(t *testing.T, name string, v any) {
 	if err == nil {
 		err = json.Unmarshal(b, v)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func write(t *testing.T, name string, v any) {
@@ -446,9 +435,7 @@ func write(t *testing.T, name string, v any) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join("testdata", name), append(b, '\n'), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // The headings of docs/differences.md that explain the departures.

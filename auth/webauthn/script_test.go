@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestScriptWithoutNativeJSON: older browsers and some password managers lack
@@ -32,9 +33,8 @@ func TestScriptWithoutWebAuthn(t *testing.T) {
 	c.before(`delete window.PublicKeyCredential`)
 	c.goTo(s.url + "/auth/signin")
 	c.waitFor(`getComputedStyle(document.querySelector("#passkey-form")).display === "none"`)
-	if n := s.options.get(); n != 0 {
-		t.Errorf("%d requests for options", n)
-	}
+	n := s.options.get()
+	assert.Equalf(t, 0, n, "%d requests for options", n)
 }
 
 // before runs a script before the scripts of every page.
@@ -50,13 +50,11 @@ func TestPageNeedsNoOtherHost(t *testing.T) {
 	b := newBrowser(t, s)
 	res := b.get("/auth/signin")
 	policy := res.Header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "script-src 'sha256-") || !strings.Contains(policy, "connect-src 'self'") || strings.Contains(policy, "unsafe") {
-		t.Errorf("the policy is %s", policy)
-	}
+	assert.Truef(t, strings.Contains(policy, "script-src 'sha256-") && strings.Contains(policy, "connect-src 'self'") && !strings.Contains(policy, "unsafe"),
+		"the policy is %s", policy)
 	for _, line := range strings.Split(res.body, "\n") {
-		if strings.Contains(line, "://") && !strings.Contains(line, origin) {
-			t.Errorf("the page names another host: %s", line)
-		}
+		assert.Falsef(t, strings.Contains(line, "://") && !strings.Contains(line, origin),
+			"the page names another host: %s", line)
 	}
 }
 
@@ -74,7 +72,6 @@ func TestAutofillIsRenewed(t *testing.T) {
 	c.plugIn(o)
 	c.goTo(s.url + "/auth/signin")
 	c.waitFor(`performance.getEntriesByType("resource").filter((r) => r.name.includes("webauthn-options")).length >= 3`)
-	if n := s.callbacks.get(); n != 0 {
-		t.Errorf("%d callbacks", n)
-	}
+	n := s.callbacks.get()
+	assert.Equalf(t, 0, n, "%d callbacks", n)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -83,9 +84,7 @@ func newSite(t testing.TB, change func(c *auth.Config), options ...webauthn.Opti
 		change(&config)
 	}
 	h, err := auth.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Handler, s.store = h, config.Adapter
 	return s
 }
@@ -149,9 +148,8 @@ func (b *browser) options(query string) begun {
 	b.t.Helper()
 	res := b.get("/auth/webauthn-options/" + b.provider + "?" + query)
 	var o begun
-	if err := json.Unmarshal([]byte(res.body), &o); err != nil || res.StatusCode != http.StatusOK {
-		b.t.Fatalf("options: status %d, %s", res.StatusCode, res.body)
-	}
+	err := json.Unmarshal([]byte(res.body), &o)
+	require.Truef(b.t, err == nil && res.StatusCode == http.StatusOK, "options: status %d, %s", res.StatusCode, res.body)
 	return o
 }
 
@@ -196,37 +194,31 @@ func (b *browser) session() string { b.t.Helper(); return b.get("/auth/session")
 
 func (b *browser) wantSession(want string) {
 	b.t.Helper()
-	if got := b.session(); !strings.Contains(got, want) {
-		b.t.Fatalf("session: got %s, want one with %s", got, want)
-	}
+	got := b.session()
+	require.Containsf(b.t, got, want, "session: got %s, want one with %s", got, want)
 }
 
 func (b *browser) wantNobody() {
 	b.t.Helper()
-	if got := b.session(); got != "null" {
-		b.t.Fatalf("session: got %s, want null", got)
-	}
+	require.Equal(b.t, "null", b.session(), "session")
 }
 
 // wantDone checks that a ceremony succeeded.
 func (b *browser) wantDone(r *reply) {
 	b.t.Helper()
-	if r.location() != b.origin {
-		b.t.Fatalf("the ceremony ends at %q (status %d, %s)", r.location(), r.StatusCode, r.body)
-	}
+	require.Equalf(b.t, b.origin, r.location(),
+		"the ceremony ends at %q (status %d, %s)", r.location(), r.StatusCode, r.body)
 }
 
 // wantRefused checks that a ceremony ended on a page that says what to do.
 func (b *browser) wantRefused(r *reply, code string) {
 	b.t.Helper()
 	want := b.origin + "/auth/error?error=WebAuthnVerificationError&code=" + code
-	if r.location() != want {
-		b.t.Fatalf("the ceremony ends at %q (status %d), want %q", r.location(), r.StatusCode, want)
-	}
+	require.Equalf(b.t, want, r.location(),
+		"the ceremony ends at %q (status %d), want %q", r.location(), r.StatusCode, want)
 	for _, c := range r.Cookies() {
-		if strings.Contains(c.Name, "session-token") && c.Value != "" {
-			b.t.Fatal("a refused ceremony sets a session cookie")
-		}
+		require.False(b.t, strings.Contains(c.Name, "session-token") && c.Value != "",
+			"a refused ceremony sets a session cookie")
 	}
 }
 

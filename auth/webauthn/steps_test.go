@@ -18,6 +18,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
 	"github.com/go-webauthn/webauthn/protocol/webauthncbor"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The tests in this file follow the steps of WebAuthn Level 3, sections 7.1 and
@@ -43,9 +45,8 @@ func TestListedPasskeys(t *testing.T) {
 			b.wantRefused(b.signIn(bob), "refused")
 			s.wantQuietLog(t, "the options listed")
 			b.wantSession("ada@example.com")
-			if got := s.authenticatorsOf(t, "bob@example.com")[0]; got.Counter != 1 || got.LastUsed != nil {
-				t.Errorf("the passkey was counted: %+v", got)
-			}
+			got := s.authenticatorsOf(t, "bob@example.com")[0]
+			assert.Truef(t, got.Counter == 1 && got.LastUsed == nil, "the passkey was counted: %+v", got)
 			b.wantDone(b.signIn(ada))
 			b.wantSession("ada@example.com")
 			b.signOut()
@@ -145,14 +146,10 @@ func TestKeysThatCannotVerify(t *testing.T) {
 			k, client := softkey.New(t, softkey.ES256), b.client()
 			client.ChangeAuthData = func(authData []byte) []byte {
 				m := map[int]any{}
-				if err := webauthncbor.Unmarshal(k.COSE(), &m); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, webauthncbor.Unmarshal(k.COSE(), &m))
 				c.change(m)
 				key, err := webauthncbor.Marshal(m)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return append(authData[:55+len(k.ID)], key...)
 			}
 			res := b.finish("register", k.Register(t, b.options("action=register&email=ada@example.com").Options, client))
@@ -177,9 +174,7 @@ func TestKeysThatCannotVerify(t *testing.T) {
 func TestUnaskedExtensions(t *testing.T) {
 	cbor := func(v any) []byte {
 		b, err := webauthncbor.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return b
 	}
 	outputs := func(b []byte) func(c *softkey.Client) {
@@ -247,26 +242,19 @@ func TestChallengesAndHandlesAreRandom(t *testing.T) {
 			Challenge string
 			User      struct{ ID string }
 		}
-		if err := json.Unmarshal(b.options("action="+action).Options, &o); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(b.options("action="+action).Options, &o))
 		raw, err := base64.RawURLEncoding.DecodeString(o.Challenge)
-		if err != nil || len(raw) < 16 || seen[o.Challenge] {
-			t.Fatalf("challenge %q (%v)", o.Challenge, err)
-		}
+		require.Truef(t, err == nil && len(raw) >= 16 && !seen[o.Challenge], "challenge %q (%v)", o.Challenge, err)
 		seen[o.Challenge] = true
 		if action == "authenticate" {
 			continue
 		}
-		if len(o.User.ID) != 64 || seen[o.User.ID] {
-			t.Fatalf("handle %q", o.User.ID)
-		}
+		require.Truef(t, len(o.User.ID) == 64 && !seen[o.User.ID], "handle %q", o.User.ID)
 		seen[o.User.ID] = true
 		for _, personal := range []string{id, "ada@example.com", "passkey"} {
 			sum := sha256.Sum256([]byte(personal))
-			if strings.Contains(o.User.ID, personal) || o.User.ID == hex.EncodeToString(sum[:]) {
-				t.Fatalf("the handle %q is made of %q", o.User.ID, personal)
-			}
+			require.Truef(t, !strings.Contains(o.User.ID, personal) && o.User.ID != hex.EncodeToString(sum[:]),
+				"the handle %q is made of %q", o.User.ID, personal)
 		}
 	}
 }
@@ -332,9 +320,7 @@ func TestFormatsThatAreNone(t *testing.T) {
 				if end := res.location(); !strings.HasSuffix(end, "&code=refused") && !strings.HasSuffix(end, "&code=unreadable") {
 					t.Errorf("the registration ends at %s", end)
 				}
-				if got := s.authenticatorsOf(t, "ada@example.com"); got != nil {
-					t.Errorf("the store holds %+v", got)
-				}
+				assert.Nil(t, s.authenticatorsOf(t, "ada@example.com"), "the store")
 			})
 		}
 	}
@@ -349,16 +335,12 @@ func TestPagesOfPasskeysAreNotFramed(t *testing.T) {
 		b.h = h
 		csp := b.get(path).Header.Get("Content-Security-Policy")
 		for _, directive := range []string{"default-src 'none'", "frame-ancestors 'none'", "script-src 'sha256-"} {
-			if !strings.Contains(csp, directive) {
-				t.Errorf("%s: the policy %q has no %s", path, csp, directive)
-			}
+			assert.Containsf(t, csp, directive, "%s: the policy %q has no %s", path, csp, directive)
 		}
 		_, scripts, _ := strings.Cut(csp, "script-src ")
 		scripts, _, _ = strings.Cut(scripts, ";")
 		for source := range strings.FieldsSeq(scripts) {
-			if !strings.HasPrefix(source, "'sha256-") {
-				t.Errorf("%s: the policy allows scripts from %s", path, source)
-			}
+			assert.Truef(t, strings.HasPrefix(source, "'sha256-"), "%s: the policy allows scripts from %s", path, source)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // hexBytes are bytes that JSON holds in hexadecimal.
@@ -42,20 +44,12 @@ type vectors struct {
 // description of one Android key does not say what the hardware enforces.
 func TestSpecificationVectors(t *testing.T) {
 	data, err := os.ReadFile("testdata/specification.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var v vectors
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &v))
 	root, err := x509.ParseCertificate(v.Root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(v.Vectors) != 14 {
-		t.Fatalf("%d vectors, want 14", len(v.Vectors))
-	}
+	require.NoError(t, err)
+	require.Lenf(t, v.Vectors, 14, "%d vectors, want 14", len(v.Vectors))
 	refused := map[string]string{"16.4": "frame", "16.5": "frame", "16.13": "Invalid TPM manufacturer", "16.14": "secure hardware"}
 	for _, vector := range v.Vectors {
 		t.Run(vector.Section+" "+vector.Name, func(t *testing.T) {
@@ -72,43 +66,31 @@ func TestSpecificationVectors(t *testing.T) {
 			answer := func(response map[string]any) []byte {
 				id := vector.CredentialID.text()
 				b, err := json.Marshal(map[string]any{"id": id, "rawId": id, "type": "public-key", "response": response})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return b
 			}
 			parsed, err := c.ParseRegistration(answer(map[string]any{
 				"clientDataJSON": vector.Registration.ClientDataJSON.text(), "attestationObject": vector.Registration.AttestationObject.text(),
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want.Challenge = vector.Registration.Challenge.text()
 			made, err := c.VerifyRegistration(t.Context(), parsed, want)
 			if reason := refused[vector.Section]; reason != "" {
-				if err == nil || !strings.Contains(err.Error(), reason) {
-					t.Errorf("got %v, want an error with %q", err, reason)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), reason), "got %v, want an error with %q", err, reason)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			parsed, err = c.ParseAuthentication(answer(map[string]any{
 				"clientDataJSON":    vector.Authentication.ClientDataJSON.text(),
 				"authenticatorData": vector.Authentication.AuthenticatorData.text(), "signature": vector.Authentication.Signature.text(),
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want.Challenge = vector.Authentication.Challenge.text()
-			if _, err := c.VerifyAuthentication(t.Context(), parsed, want, *made); err != nil {
-				t.Error(err)
-			}
+			_, err = c.VerifyAuthentication(t.Context(), parsed, want, *made)
+			assert.NoError(t, err)
 			other := adapter.Authenticator{CredentialPublicKey: strings.Replace(made.CredentialPublicKey, "A", "B", 3)}
-			if _, err := c.VerifyAuthentication(t.Context(), parsed, want, other); err == nil {
-				t.Error("another key verifies the assertion")
-			}
+			_, err = c.VerifyAuthentication(t.Context(), parsed, want, other)
+			assert.Error(t, err, "another key verifies the assertion")
 		})
 	}
 }
@@ -117,13 +99,9 @@ func TestSpecificationVectors(t *testing.T) {
 // not trusted, also where New was not called.
 func TestAttestationNeedsAnchors(t *testing.T) {
 	data, err := os.ReadFile("testdata/specification.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var v vectors
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &v))
 	tried := 0
 	for _, vector := range v.Vectors {
 		if strings.Contains(vector.Name, "None") || strings.Contains(vector.Name, "Self") {
@@ -134,23 +112,16 @@ func TestAttestationNeedsAnchors(t *testing.T) {
 		b, err := json.Marshal(map[string]any{"id": id, "rawId": id, "type": "public-key", "response": map[string]any{
 			"clientDataJSON": vector.Registration.ClientDataJSON.text(), "attestationObject": vector.Registration.AttestationObject.text(),
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c := webauthn.WebAuthn().Ceremonies
 		parsed, err := c.ParseRegistration(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = c.VerifyRegistration(t.Context(), parsed, auth.WebAuthnExpectation{
 			Challenge: vector.Registration.Challenge.text(), RelyingParty: auth.RelyingParty{ID: v.RPID, Origins: []string{v.Origin}},
 			Algorithms: []int{-7, -8, -35, -36, -257}, Attestation: "direct",
 		})
-		if err == nil || !strings.Contains(err.Error(), "trust anchors") {
-			t.Errorf("%s: got %v, want an error about trust anchors", vector.Name, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "trust anchors"),
+			"%s: got %v, want an error about trust anchors", vector.Name, err)
 	}
-	if tried != 9 {
-		t.Errorf("tried %d vectors, want 9", tried)
-	}
+	assert.Equalf(t, 9, tried, "tried %d vectors, want 9", tried)
 }

@@ -8,36 +8,30 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestCompose: docker-compose.yml is valid, the files that it mounts exist, and
 // it starts no service without a secret.
 func TestCompose(t *testing.T) {
 	file, err := filepath.Abs("docker-compose.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	load := func(env map[string]string) (*types.Project, error) {
 		return loader.LoadWithContext(t.Context(), types.ConfigDetails{
 			WorkingDir: filepath.Dir(file), ConfigFiles: []types.ConfigFile{{Filename: file}}, Environment: env,
 		}, func(o *loader.Options) { o.SetProjectName("api", true) })
 	}
-	if _, err := load(map[string]string{"EMAIL_SERVER": "x"}); err == nil || !strings.Contains(err.Error(), "AUTH_SECRET") {
-		t.Errorf("without AUTH_SECRET: got %v", err)
-	}
+	_, err = load(map[string]string{"EMAIL_SERVER": "x"})
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "AUTH_SECRET"), "without AUTH_SECRET: got %v", err)
 	project, err := load(map[string]string{"AUTH_SECRET": "x", "EMAIL_SERVER": "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range []string{"postgres", "api", "frontend", "proxy"} {
 		service, err := project.GetService(name)
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 		for _, v := range service.Volumes {
-			if _, err := os.Stat(v.Source); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			_, err := os.Stat(v.Source)
+			assert.NoError(t, err, name)
 		}
 	}
 }

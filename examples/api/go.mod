@@ -15,6 +15,7 @@ require (
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
 	github.com/gatehouse-go/gatehouse/internal/authjs v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
+	github.com/stretchr/testify v1.12.1
 )
 
 require (

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/internal/authjs"
@@ -38,9 +40,7 @@ func newSite(t *testing.T) *site {
 	s := &site{T: t, mails: make(chan string, 1)}
 	server := os.Getenv("GATEHOUSE_POSTGRES_URL")
 	if server == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("GATEHOUSE_POSTGRES_URL is not set")
-		}
+		require.NotEqual(t, "true", os.Getenv("CI"), "GATEHOUSE_POSTGRES_URL is not set")
 		t.Skip("NOT PROVED: sessions shared with Auth.js, because GATEHOUSE_POSTGRES_URL is not set; make test sets it")
 	}
 	s.openDatabase(server)
@@ -55,18 +55,14 @@ func newSite(t *testing.T) *site {
 			return nil
 		}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	api.Config.Handler = handler
 	api.Start()
 	t.Cleanup(api.Close)
 
 	s.startFrontEnd(server, schema)
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Client = http.Client{Jar: jar}
 	return s
 }
@@ -205,16 +201,14 @@ func TestInteropSharedSession(t *testing.T) {
 			for _, side := range []string{c.other, c.maker} {
 				old := s.age()
 				s.do(http.MethodGet, side+"/session", nil)
-				if now := s.expires(); !now.After(old.Add(23 * time.Hour)) {
-					t.Errorf("%s did not extend the session: %v, then %v", side, old, now)
-				}
+				now := s.expires()
+				assert.Truef(t, now.After(old.Add(23*time.Hour)), "%s did not extend the session: %v, then %v", side, old, now)
 			}
 			s.post(c.other, "/signout", url.Values{})
 			s.wantSignedIn("")
 			var left int
-			if err := s.pool.QueryRow(t.Context(), "SELECT count(*) FROM sessions").Scan(&left); err != nil || left != 0 {
-				t.Errorf("%d sessions are left, error %v", left, err)
-			}
+			err := s.pool.QueryRow(t.Context(), "SELECT count(*) FROM sessions").Scan(&left)
+			assert.Truef(t, err == nil && left == 0, "%d sessions are left, error %v", left, err)
 		})
 	}
 }

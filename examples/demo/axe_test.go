@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/examples/internal/frontend"
 )
@@ -16,9 +17,7 @@ func axeScript(t *testing.T) string {
 	t.Helper()
 	dir := frontend.Install(t, filepath.Join("..", "..", "interop", "axe"))
 	text, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 )
 
 // serveDemo starts the demonstration and returns its URL.
@@ -27,9 +28,8 @@ func serve(t *testing.T, handler func(site string) (http.Handler, error)) string
 	server := httptest.NewUnstartedServer(nil)
 	site := "http://" + server.Listener.Addr().String()
 	var err error
-	if server.Config.Handler, err = handler(site); err != nil {
-		t.Fatal(err)
-	}
+	server.Config.Handler, err = handler(site)
+	require.NoError(t, err)
 	server.Start()
 	t.Cleanup(server.Close)
 	return site
@@ -63,9 +63,7 @@ func newBrowser(t *testing.T, scripts bool) *browser {
 
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := steady(func() error { return chromedp.Do(b.ctx, steps...) }); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, steady(func() error { return chromedp.Do(b.ctx, steps...) }))
 }
 
 // steady repeats an action that failed because its element was being replaced.
@@ -82,9 +80,7 @@ func steady(do func() error) (err error) {
 func get[T any](b *browser, a chromedp.Action[T]) T {
 	b.t.Helper()
 	var v T
-	if err := steady(func() (err error) { v, err = chromedp.Run(b.ctx, a); return err }); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, steady(func() (err error) { v, err = chromedp.Run(b.ctx, a); return err }))
 	return v
 }
 
@@ -95,25 +91,20 @@ func (b *browser) fill(input, value string) { b.t.Helper(); b.do(chromedp.SendKe
 // loaded.
 func (b *browser) click(what string) {
 	b.t.Helper()
-	if _, err := chromedp.RunResponse(b.ctx, chromedp.Click(what)); err != nil {
-		b.t.Fatal(err)
-	}
+	_, err := chromedp.RunResponse(b.ctx, chromedp.Click(what))
+	require.NoError(b.t, err)
 }
 
 func (b *browser) reads(want string) {
 	b.t.Helper()
-	if text := get(b, chromedp.Text("html")); !strings.Contains(text, want) {
-		b.t.Fatalf("the page does not contain %q:\n%s", want, text)
-	}
+	require.Containsf(b.t, get(b, chromedp.Text("html")), want, "the page does not contain %q", want)
 }
 
 // cookies returns the values of the cookies whose names begin with prefix.
 func (b *browser) cookies(prefix string) map[string]string {
 	b.t.Helper()
 	result, err := chromedp.CallBrowser(b.ctx, storage.GetCookies, storage.GetCookiesParams{})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	found := map[string]string{}
 	for _, c := range result.Cookies {
 		if strings.HasPrefix(c.Name, prefix) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 )
@@ -111,9 +112,8 @@ func signInWithLargeSession(b *browser, site string) {
 	for _, value := range chunks {
 		size += len(value)
 	}
-	if chunks[sessionCookie+".0"] == "" || chunks[sessionCookie+".1"] == "" || len(chunks[sessionCookie]) > 0 || size <= 4096 {
-		b.t.Errorf("%d cookies with %d bytes hold the session, want several with more than 4096", len(chunks), size)
-	}
+	assert.Truef(b.t, chunks[sessionCookie+".0"] != "" && chunks[sessionCookie+".1"] != "" && len(chunks[sessionCookie]) <= 0 && size > 4096,
+		"%d cookies with %d bytes hold the session, want several with more than 4096", len(chunks), size)
 	b.goTo(site + "/auth/session")
 	b.reads(galaxy())
 	b.goTo(site + "/") // extends the session
@@ -125,9 +125,8 @@ func signInWithLargeSession(b *browser, site string) {
 	b.goTo(site + "/auth/signin?callbackUrl=/members")
 	b.submitPassword("lovelace")
 	b.reads("Hello, Ada Lovelace")
-	if left := b.cookies(sessionCookie); len(left) != 1 || left[sessionCookie] == "" {
-		b.t.Errorf("%d cookies hold a small session, want 1", len(left))
-	}
+	left := b.cookies(sessionCookie)
+	assert.Truef(b.t, len(left) == 1 && left[sessionCookie] != "", "%d cookies hold a small session, want 1", len(left))
 	b.signOut(site)
 }
 
@@ -153,9 +152,8 @@ func (b *browser) signOut(site string) {
 
 func (b *browser) isSignedOut(site string) {
 	b.t.Helper()
-	if left := b.cookies(sessionCookie); len(left) > 0 {
-		b.t.Errorf("%d cookies of the session are left", len(left))
-	}
+	left := b.cookies(sessionCookie)
+	assert.Truef(b.t, len(left) <= 0, "%d cookies of the session are left", len(left))
 	b.goTo(site + "/members")
 	b.reads("Sign in with Password")
 }

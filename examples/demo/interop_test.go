@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -46,14 +48,12 @@ func TestInteropInABrowser(t *testing.T) {
 				b.goTo(site + "/auth/session")
 				b.reads("ada@example.com")
 				for _, prefix := range []string{"authjs.state", "authjs.pkce", "authjs.nonce"} {
-					if left := b.cookies(prefix); len(left) > 0 {
-						t.Errorf("%d cookies %s are left", len(left), prefix)
-					}
+					left := b.cookies(prefix)
+					assert.Truef(t, len(left) <= 0, "%d cookies %s are left", len(left), prefix)
 				}
 				user, err := store.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "op", ProviderAccountID: "ada"})
-				if err != nil || user == nil || user.Email != "ada@example.com" {
-					t.Errorf("the account belongs to %v, error %v", user, err)
-				}
+				assert.Truef(t, err == nil && user != nil && user.Email == "ada@example.com",
+					"the account belongs to %v, error %v", user, err)
 				b.goTo(site + "/auth/signout")
 				b.click("#submitButton")
 				b.goTo(site + "/auth/session")
@@ -96,22 +96,17 @@ func newRelyingParty(t *testing.T, issuer, site, mode string, store adapter.Adap
 func register(t *testing.T, issuer, redirectURI string) (id, secret string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, issuer+"/reg", strings.NewReader(`{"redirect_uris":["`+redirectURI+`"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	var client struct {
 		ID     string `json:"client_id"`
 		Secret string `json:"client_secret"`
 	}
-	if err := json.NewDecoder(res.Body).Decode(&client); err != nil || client.ID == "" {
-		t.Fatalf("registration: status %d, %v", res.StatusCode, err)
-	}
+	err = json.NewDecoder(res.Body).Decode(&client)
+	require.Truef(t, err == nil && client.ID != "", "registration: status %d, %v", res.StatusCode, err)
 	return client.ID, client.Secret
 }
 
@@ -121,16 +116,10 @@ func startProvider(t *testing.T) string {
 	cmd := authjs.Command(t, "nobody signed in with oidc-provider", "../../interop/oidc", "provider.mjs")
 	cmd.Stderr = t.Output()
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = in.Close() // the provider then ends
 		_ = cmd.Wait() // the end of the test may have killed it
@@ -138,8 +127,6 @@ func startProvider(t *testing.T) string {
 	slow := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer slow.Stop()
 	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		t.Fatal("the provider does not start")
-	}
+	require.True(t, lines.Scan(), "the provider does not start")
 	return lines.Text()
 }

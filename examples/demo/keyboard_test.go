@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 )
@@ -78,9 +80,8 @@ func TestPasswordsByKeyboard(t *testing.T) {
 			if scripts { // the box shows what is typed, and hides it again before it is sent
 				b.typeInto("New password", third)
 				b.press("Show the password", " ")
-				if got := get(b, chromedp.Evaluate[string](`document.querySelector("#input-password").type`)); got != "text" {
-					t.Errorf("the box leaves the field as it is, %q", got)
-				}
+				assert.Equal(t, "text", get(b, chromedp.Evaluate[string](`document.querySelector("#input-password").type`)),
+					"the box leaves the field as it is,")
 			} else {
 				b.typeInto("New password", third)
 			}
@@ -131,9 +132,7 @@ func (b *browser) walk() {
 		if at.Name == "" || at.Name == "body" || at.Name == "html" {
 			continue
 		}
-		if !at.Marked {
-			b.t.Errorf("%s has the focus, and nobody sees it", at.Name)
-		}
+		assert.Truef(b.t, at.Marked, "%s has the focus, and nobody sees it", at.Name)
 		if len(met) > 0 && met[0] == at {
 			break
 		}
@@ -146,13 +145,10 @@ func (b *browser) walk() {
 		}
 	}
 	for _, name := range controls {
-		if !slices.ContainsFunc(met, func(c control) bool { return c.Name == name }) {
-			b.t.Errorf("Tab does not reach %q, it reaches %v", name, met)
-		}
+		assert.Truef(b.t, slices.ContainsFunc(met, func(c control) bool { return c.Name == name }),
+			"Tab does not reach %q, it reaches %v", name, met)
 	}
-	if turns > 1 || len(met) != len(controls) {
-		b.t.Errorf("Tab reaches %v, the page shows %q", met, controls)
-	}
+	assert.Truef(b.t, turns <= 1 && len(met) == len(controls), "Tab reaches %v, the page shows %q", met, controls)
 }
 
 // press presses Tab until the control with the name has the focus, and then keys.
@@ -180,9 +176,8 @@ func (b *browser) typeInto(field, text string) {
 func (b *browser) enter(name string) {
 	b.t.Helper()
 	b.press(name, "")
-	if _, err := chromedp.RunResponse(b.ctx, chromedp.KeyEvent(kb.Enter)); err != nil {
-		b.t.Fatalf("%s: %v", name, err)
-	}
+	_, err := chromedp.RunResponse(b.ctx, chromedp.KeyEvent(kb.Enter))
+	require.NoError(b.t, err, name)
 }
 
 // heard is a part of a page as a screen reader has it.
@@ -192,9 +187,7 @@ type heard struct{ role, name, description, focused, invalid string }
 func (b *browser) tree() []heard {
 	b.t.Helper()
 	result, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	text := func(v *accessibility.Value) string {
 		if v == nil {
 			return ""
@@ -242,10 +235,6 @@ func (b *browser) isTold(field, text string) {
 	for end := time.Now().Add(10 * time.Second); h.focused != "true" && time.Now().Before(end); { // the browser focuses after it has loaded
 		h = b.hears("textbox", field, text)
 	}
-	if h.focused != "true" || h.invalid != "true" {
-		b.t.Errorf("the field %q is %+v", field, h)
-	}
-	if !slices.ContainsFunc(b.tree(), func(h heard) bool { return h.role == "alert" }) {
-		b.t.Error("no alert")
-	}
+	assert.Truef(b.t, h.focused == "true" && h.invalid == "true", "the field %q is %+v", field, h)
+	assert.True(b.t, slices.ContainsFunc(b.tree(), func(h heard) bool { return h.role == "alert" }), "no alert")
 }

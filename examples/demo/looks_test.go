@@ -13,6 +13,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -46,9 +48,8 @@ func TestLooks(t *testing.T) {
 	demo := serveDemo(t)
 	dressed := serve(t, dressedSite)
 	b := newBrowser(t, true)
-	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	require.NoError(t, err)
 	b.goTo(demo + "/auth/signin")
 	b.click("form[action$='/signin/development'] button")
 	chooser := get(b, chromedp.Location())
@@ -85,9 +86,7 @@ func (b *browser) look(name, title, script string, widths ...int64) {
 		for _, width := range widths {
 			b.show(scheme, width)
 			got := get(b, chromedp.Evaluate[look](lookScript))
-			if !strings.HasPrefix(got.Title, title) {
-				b.t.Fatalf("%s: the page is %q, want %q", name, got.Title, title)
-			}
+			require.Truef(b.t, strings.HasPrefix(got.Title, title), "%s: the page is %q, want %q", name, got.Title, title)
 			for _, problem := range append(got.Problems, b.axe(script)...) {
 				b.t.Errorf("%s, %s, %d pixels: %s", name, scheme, width, problem)
 			}
@@ -98,9 +97,8 @@ func (b *browser) look(name, title, script string, widths ...int64) {
 		}
 	}
 	b.picture(name, taken[320], taken[1280])
-	if backgrounds["light"] == backgrounds["dark"] {
-		b.t.Errorf("%s: the background is %s in both colour schemes", name, backgrounds["light"])
-	}
+	assert.NotEqualf(b.t, backgrounds["dark"], backgrounds["light"],
+		"%s: the background is %s in both colour schemes", name, backgrounds["light"])
 }
 
 // notBuiltIn are the pages of the demonstration itself, and those of dressedSite.
@@ -112,9 +110,7 @@ func (b *browser) picture(name string, phone, desktop [][]byte) {
 	b.t.Helper()
 	file := name + ".png"
 	if len(phone) == 2 && len(desktop) == 2 {
-		if err := os.WriteFile(filepath.Join(*screenshots, file), sheet(b.t, phone, desktop), 0o644); err != nil {
-			b.t.Fatal(err)
-		}
+		require.NoError(b.t, os.WriteFile(filepath.Join(*screenshots, file), sheet(b.t, phone, desktop), 0o644))
 	}
 	if _, err := os.Stat(filepath.Join(pictures, file)); err != nil && !notBuiltIn.MatchString(name) {
 		b.t.Errorf("no picture of the page %s: run make screenshots, and show it in the README", name)
@@ -124,11 +120,10 @@ func (b *browser) picture(name string, phone, desktop [][]byte) {
 // show shows the page in a colour scheme at a width in pixels.
 func (b *browser) show(scheme string, width int64) {
 	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-	}); err != nil {
-		b.t.Fatal(err)
-	}
+	})
+	require.NoError(b.t, err)
 	b.do(chromedp.EmulateViewport(width, 800))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	cdpwebauthn "github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPasskeyInABrowser does what the demonstration says about passkeys, on
@@ -17,15 +18,11 @@ import (
 func TestPasskeyInABrowser(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	site := "http://localhost:" + port
 	handler, err := newSite(t.Context(), site, filepath.Join(t.TempDir(), "demo.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
 	server.Start()
 	t.Cleanup(server.Close)
@@ -34,9 +31,7 @@ func TestPasskeyInABrowser(t *testing.T) {
 	b.goTo("about:blank")
 	call := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	_, err = chromedp.Call(b.ctx, cdpwebauthn.Enable, cdpwebauthn.EnableParams{})
 	call(err)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 )
@@ -15,9 +17,8 @@ func TestPasswordLooks(t *testing.T) {
 	script := axeScript(t)
 	site, mails := serveSteps(t, memory.New())
 	b := newBrowser(t, true)
-	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	require.NoError(t, err)
 	look := func(name, title string) {
 		t.Helper()
 		b.look("password-"+name, title, script, 320, 1280)
@@ -50,7 +51,6 @@ func TestPasswordLooks(t *testing.T) {
 	b.goTo(site + "/auth/signout")
 	look("signout", "Sign out")
 	b.goTo(site + "/auth/password/remove")
-	if at := get(b, chromedp.Location()); at != site+"/auth/password/remove" {
-		t.Errorf("the browser is at %s: nobody is signed in", at)
-	}
+	at := get(b, chromedp.Location())
+	assert.Equalf(t, site+"/auth/password/remove", at, "the browser is at %s: nobody is signed in", at)
 }

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -29,9 +32,7 @@ func sheet(t *testing.T, phone, desktop [][]byte) []byte {
 	var parts []image.Image
 	for _, encoded := range slices.Concat(phone, desktop) {
 		decoded, err := png.Decode(bytes.NewReader(encoded))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		parts = append(parts, decoded)
 	}
 	parts[2], parts[3] = half(parts[2]), half(parts[3])
@@ -47,9 +48,7 @@ func sheet(t *testing.T, phone, desktop [][]byte) []byte {
 	reduced := image.NewPaletted(whole.Bounds(), commonColors(whole, 24))
 	draw.Draw(reduced, reduced.Bounds(), whole, image.Point{}, draw.Src)
 	var b bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, reduced); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, reduced))
 	return b.Bytes()
 }
 
@@ -102,9 +101,7 @@ func near(o color.Color, c color.RGBA, by int) bool {
 // is not there. They are small. TestLooks and the like say that each page has one.
 func TestReadmeShowsThePictures(t *testing.T) {
 	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	shown := map[string]bool{}
 	for _, m := range regexp.MustCompile(`!\[([^\]]*)\]\((`+pictures+`/[^)]*)\)`).FindAllStringSubmatch(string(text), -1) {
 		if shown[m[2]] = true; len(strings.Fields(m[1])) < 2 {
@@ -112,21 +109,16 @@ func TestReadmeShowsThePictures(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob(pictures + "/*")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no pictures", err)
-	}
+	require.Truef(t, err == nil && len(files) != 0, "no pictures %v", err)
 	var all int64
 	for _, file := range files {
 		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if all += info.Size(); info.Size() > maxPicture || !shown[filepath.ToSlash(file)] {
 			t.Errorf("%s has %d bytes, shown %v", file, info.Size(), shown[filepath.ToSlash(file)])
 		}
 		delete(shown, filepath.ToSlash(file))
 	}
-	if len(shown) > 0 || all > maxAll {
-		t.Errorf("the pictures have %d bytes, and these are not there: %v", all, shown)
-	}
+	assert.Truef(t, len(shown) <= 0 && all <= maxAll,
+		"the pictures have %d bytes, and these are not there: %v", all, shown)
 }

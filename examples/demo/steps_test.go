@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -82,14 +84,12 @@ func TestLooksOfSteps(t *testing.T) {
 	script := axeScript(t)
 	store := memory.New()
 	site, mails := serveSteps(t, store)
-	if _, err := store.CreateUserWithAccount(t.Context(), adapter.User{ID: "held", Email: "held@example.com"},
-		adapter.Account{Type: adapter.AccountOAuth, Provider: "example", ProviderAccountID: "1"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	_, err := store.CreateUserWithAccount(t.Context(), adapter.User{ID: "held", Email: "held@example.com"},
+		adapter.Account{Type: adapter.AccountOAuth, Provider: "example", ProviderAccountID: "1"}, nil)
+	require.NoError(t, err)
 	b := newBrowser(t, true)
-	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	require.NoError(t, err)
 	// post sends a form from the page that is shown, and waits for a text.
 	post := func(path string, fields map[string]string, text string) {
 		t.Helper()
@@ -107,9 +107,8 @@ func TestLooksOfSteps(t *testing.T) {
 	}
 	forget := func() {
 		t.Helper()
-		if _, err := chromedp.Call(b.ctx, storage.ClearCookies, storage.ClearCookiesParams{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := chromedp.Call(b.ctx, storage.ClearCookies, storage.ClearCookiesParams{})
+		require.NoError(t, err)
 		b.goTo(site + "/auth/signin")
 	}
 	look := func(name, title string) { t.Helper(); b.look("steps-"+name, title, script, 320, 1280) }
@@ -140,18 +139,14 @@ func TestLooksOfSteps(t *testing.T) {
 	b.goTo(site + "/auth/nowhere")
 	look("nowhere", "")
 
-	if _, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
+	require.NoError(t, err)
 	for _, language := range []string{"ar", "de", "ja"} {
-		if _, err := chromedp.Call(b.ctx, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := chromedp.Call(b.ctx, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}})
+		require.NoError(t, err)
 		for _, page := range []string{"signin", "signout", "error?error=Verification", "password/sign-up", "verify-request"} {
 			b.goTo(site + "/auth/" + page)
-			if got := get(b, chromedp.Evaluate[string]("document.documentElement.lang")); got != language {
-				t.Errorf("%s is in %s, want %s", page, got, language)
-			}
+			assert.Equalf(t, language, get(b, chromedp.Evaluate[string]("document.documentElement.lang")), "%s is in", page)
 			name, _, _ := strings.Cut(page, "?")
 			look(language+"-"+strings.ReplaceAll(name, "/", "-"), "")
 		}
@@ -162,8 +157,6 @@ func TestLooksOfSteps(t *testing.T) {
 func object(t *testing.T, fields map[string]string) string {
 	t.Helper()
 	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestMain turns the development provider on.
@@ -40,33 +42,24 @@ func TestSignIn(t *testing.T) {
 			server := httptest.NewServer(mux)
 			t.Cleanup(server.Close)
 			p, err := New(server.URL+"/dev", server.URL+"/auth/callback/"+ID, grace)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			o := p.OAuth()
 			configure(o)
 			handler, err := auth.New(auth.Config{URL: server.URL, Secret: []string{"a random text of 32 characters .."}, Providers: []auth.Provider{o}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			mux.Handle("/dev/", p)
 			mux.Handle("/auth/", handler)
 			jar, err := cookiejar.New(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			client := &http.Client{Jar: jar}
 
 			_, body := fetch(t, client, http.MethodGet, server.URL+"/auth/csrf", nil)
 			var csrf struct{ CSRFToken string }
-			if err := json.Unmarshal([]byte(body), &csrf); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(body), &csrf))
 			form := url.Values{"csrfToken": {csrf.CSRFToken}, "callbackUrl": {"/auth/session"}}
 			chooser, body := fetch(t, client, http.MethodPost, server.URL+"/auth/signin/"+ID, form)
-			if !strings.Contains(body, "For development only") || !strings.Contains(body, "Grace Hopper") {
-				t.Fatalf("got %s, want the page to choose from\n%s", chooser, body)
-			}
+			require.Truef(t, strings.Contains(body, "For development only") && strings.Contains(body, "Grace Hopper"),
+				"got %s, want the page to choose from\n%s", chooser, body)
 			_, body = fetch(t, client, http.MethodPost, chooser, url.Values{"person": {"grace"}})
 			for _, want := range []string{grace.Name, grace.Email, grace.Picture} {
 				if !strings.Contains(body, want) {
@@ -81,21 +74,16 @@ func TestSignIn(t *testing.T) {
 func fetch(t *testing.T, client *http.Client, method, target string, form url.Values) (end, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	response, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s, %v\n%s", method, target, response.Status, err, content)
-	}
+	require.Truef(t, err == nil && response.StatusCode == http.StatusOK,
+		"%s %s: %s, %v\n%s", method, target, response.Status, err, content)
 	return response.Request.URL.String(), string(content)
 }
 
@@ -108,9 +96,7 @@ const (
 func newProvider(t *testing.T) *Provider {
 	t.Helper()
 	p, err := New(issuer, callback, grace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -118,17 +104,14 @@ func TestRefusedOffLoopback(t *testing.T) {
 	for _, site := range []string{
 		"https://app.example.com", "http://192.168.1.20:3000", "http://0.0.0.0:3000", "http://:3000", "http://localhost.example.com", "http://127.0.0.1.example.com", "localhost:3000",
 	} {
-		if _, err := New(site+"/dev", callback); err == nil {
-			t.Errorf("an issuer at %s is accepted", site)
-		}
-		if _, err := New(issuer, site+"/auth/callback/development"); err == nil {
-			t.Errorf("a client at %s is accepted", site)
-		}
+		_, err := New(site+"/dev", callback)
+		assert.Errorf(t, err, "an issuer at %s is accepted", site)
+		_, err = New(issuer, site+"/auth/callback/development")
+		assert.Errorf(t, err, "a client at %s is accepted", site)
 	}
 	for _, site := range []string{"http://localhost:3000", "http://127.0.0.1", "https://[::1]:3000", "http://app.localhost:3000"} {
-		if _, err := New(site+"/dev", site+"/auth/callback/development"); err != nil {
-			t.Error(err)
-		}
+		_, err := New(site+"/dev", site+"/auth/callback/development")
+		assert.NoError(t, err)
 	}
 }
 
@@ -149,9 +132,7 @@ func TestOtherMachinesAreRefused(t *testing.T) {
 		for _, target := range []string{"/dev/authorize?" + request().Encode(), "/dev/token", "/dev/userinfo", "/dev/jwks"} {
 			r := local(http.MethodGet, target, nil)
 			change(r)
-			if got := serve(p, r); got.Code != http.StatusForbidden {
-				t.Errorf("a request %s for %s: status %d, want 403", name, target, got.Code)
-			}
+			assert.Equalf(t, http.StatusForbidden, serve(p, r).Code, "a request %s for %s: status", name, target)
 		}
 	}
 }
@@ -163,9 +144,7 @@ func TestOwnProxyIsNoStranger(t *testing.T) {
 	r.Header.Set("X-Forwarded-For", "127.0.0.1")
 	r.Header.Set("X-Forwarded-Proto", "http")
 	r.Header.Set("X-Forwarded-Host", "localhost:5173")
-	if got := serve(newProvider(t), r); got.Code != http.StatusOK {
-		t.Errorf("status %d, want 200", got.Code)
-	}
+	assert.Equal(t, http.StatusOK, serve(newProvider(t), r).Code, "status")
 }
 
 // TestSwitch: without the switch nobody gets a provider.
@@ -240,9 +219,8 @@ func TestAuthorizationRequests(t *testing.T) {
 			} {
 				got := serve(p, r)
 				if c.want == "refused" {
-					if got.Code != http.StatusBadRequest || got.Header().Get("Location") != "" {
-						t.Errorf("%s: status %d, location %q; want 400 and none", r.Method, got.Code, got.Header().Get("Location"))
-					}
+					assert.Truef(t, got.Code == http.StatusBadRequest && got.Header().Get("Location") == "",
+						"%s: status %d, location %q; want 400 and none", r.Method, got.Code, got.Header().Get("Location"))
 					continue
 				}
 				if sent := sentBack(t, got); sent.Get("error") != c.want || sent.Has("code") || sent.Get("state") != "state-1" || sent.Get("iss") != issuer {
@@ -266,18 +244,16 @@ func TestNobodyIsChosen(t *testing.T) {
 		}
 	}
 	got := sentBack(t, serve(p, local(http.MethodPost, "/dev/authorize?"+request().Encode(), url.Values{"cancel": {"1"}})))
-	if got.Get("error") != "access_denied" || got.Has("code") {
-		t.Errorf("refused by the person: the client is told %v", got)
-	}
+	assert.Truef(t, got.Get("error") == "access_denied" && !got.Has("code"),
+		"refused by the person: the client is told %v", got)
 }
 
 // sentBack returns the parameters that the client gets.
 func sentBack(t *testing.T, w *httptest.ResponseRecorder) url.Values {
 	t.Helper()
 	location, err := url.Parse(w.Header().Get("Location"))
-	if err != nil || w.Code != http.StatusSeeOther || !strings.HasPrefix(location.String(), callback+"?") {
-		t.Fatalf("status %d, location %q", w.Code, w.Header().Get("Location"))
-	}
+	require.Truef(t, err == nil && w.Code == http.StatusSeeOther && strings.HasPrefix(location.String(), callback+"?"),
+		"status %d, location %q", w.Code, w.Header().Get("Location"))
 	return location.Query()
 }
 
@@ -287,9 +263,7 @@ func code(t *testing.T, p *Provider, scope string) string {
 	q := request()
 	q.Set("scope", scope)
 	got := sentBack(t, serve(p, local(http.MethodPost, "/dev/authorize?"+q.Encode(), url.Values{"person": {"grace"}})))
-	if got.Get("code") == "" {
-		t.Fatalf("the client is told %v, want a code", got)
-	}
+	require.NotEmptyf(t, got.Get("code"), "the client is told %v, want a code", got)
 	return got.Get("code")
 }
 
@@ -364,15 +338,11 @@ func TestCodeReplay(t *testing.T) {
 	p := newProvider(t)
 	code := code(t, p, "openid")
 	token := accessToken(t, exchange(p, code, nil))
-	if got := userInfo(p, token); got.Code != http.StatusOK {
-		t.Fatalf("userinfo: status %d", got.Code)
-	}
+	require.Equal(t, http.StatusOK, userInfo(p, token).Code, "userinfo: status")
 	if got := exchange(p, code, nil); got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "invalid_grant") {
 		t.Errorf("a code that is sent twice: status %d: %s", got.Code, got.Body)
 	}
-	if got := userInfo(p, token); got.Code != http.StatusUnauthorized {
-		t.Errorf("the token of a code that was sent twice: status %d, want 401", got.Code)
-	}
+	assert.Equal(t, http.StatusUnauthorized, userInfo(p, token).Code, "the token of a code that was sent twice: status")
 }
 
 func TestScopes(t *testing.T) {
@@ -383,9 +353,7 @@ func TestScopes(t *testing.T) {
 		"openid profile": `{"name":"Grace Hopper","picture":"https://example.com/grace.png","sub":"grace"}`,
 	} {
 		got := userInfo(p, accessToken(t, exchange(p, code(t, p, scope), nil))).Body.String()
-		if strings.TrimSpace(got) != want {
-			t.Errorf("scope %s gives %s, want %s", scope, got, want)
-		}
+		assert.Equalf(t, want, strings.TrimSpace(got), "scope %s gives %s, want %s", scope, got, want)
 	}
 }
 
@@ -397,21 +365,14 @@ func TestLifetimes(t *testing.T) {
 		pass(codeLifetime - time.Second)
 		token := accessToken(t, exchange(p, early, nil))
 		pass(time.Second)
-		if got := exchange(p, late, nil); got.Code != http.StatusBadRequest {
-			t.Errorf("a code after %s: status %d, want 400", codeLifetime, got.Code)
-		}
+		assert.Equalf(t, http.StatusBadRequest, exchange(p, late, nil).Code, "a code after %s: status", codeLifetime)
 		pass(tokenLifetime - 2*time.Second)
-		if got := userInfo(p, token); got.Code != http.StatusOK {
-			t.Errorf("a token before its end: status %d", got.Code)
-		}
+		assert.Equal(t, http.StatusOK, userInfo(p, token).Code, "a token before its end: status")
 		pass(time.Second)
-		if got := userInfo(p, token); got.Code != http.StatusUnauthorized {
-			t.Errorf("a token after %s: status %d, want 401", tokenLifetime, got.Code)
-		}
+		assert.Equalf(t, http.StatusUnauthorized, userInfo(p, token).Code, "a token after %s: status", tokenLifetime)
 		pass(time.Minute)
 		code(t, p, "openid")
-		if len(p.codes) != 1 || len(p.tokens) != 0 {
-			t.Errorf("%d codes and %d tokens are kept, want 1 and 0", len(p.codes), len(p.tokens))
-		}
+		assert.Truef(t, len(p.codes) == 1 && len(p.tokens) == 0,
+			"%d codes and %d tokens are kept, want 1 and 0", len(p.codes), len(p.tokens))
 	})
 }

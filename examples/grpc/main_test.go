@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -29,20 +31,14 @@ func dial(t *testing.T, config auth.Config) grpc_health_v1.HealthClient {
 	t.Helper()
 	config.Secret, config.URL, config.Logger = []string{secret}, "https://site.example", slog.New(slog.DiscardHandler)
 	h, err := auth.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server := newServer(h)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return grpc_health_v1.NewHealthClient(conn)
 }
@@ -61,9 +57,7 @@ func TestTokenSession(t *testing.T) {
 	c := dial(t, auth.Config{})
 	token := func(email string) string {
 		s, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "email": email}, Secrets: []string{secret}, Salt: jwt.SecureCookieName})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s
 	}
 	ada := token("ada@example.com")
@@ -79,9 +73,7 @@ func TestTokenSession(t *testing.T) {
 		"altered":         {[]string{"Bearer " + ada[:len(ada)-8] + "AAAAAAAA"}, codes.Unauthenticated},
 		"another's token": {[]string{"Bearer eyJhbGciOiJub25lIn0.e30."}, codes.Unauthenticated},
 	} {
-		if got := call(t, c, x.authorization...); got != x.want {
-			t.Errorf("%s: got %s, want %s", name, got, x.want)
-		}
+		assert.Equal(t, x.want, call(t, c, x.authorization...), name)
 	}
 }
 
@@ -101,24 +93,14 @@ func (b *broken) GetSessionAndUser(ctx context.Context, token string) (*adapter.
 func TestStoredSession(t *testing.T) {
 	store := &broken{Adapter: memory.New()}
 	user, err := store.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.CreateSession(t.Context(), adapter.Session{SessionToken: "token", UserID: user.ID, Expires: time.Now().Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = store.CreateSession(t.Context(), adapter.Session{SessionToken: "token", UserID: user.ID, Expires: time.Now().Add(time.Hour)})
+	require.NoError(t, err)
 	c := dial(t, auth.Config{Adapter: store})
-	if got := call(t, c, "Bearer token"); got != codes.OK {
-		t.Errorf("signed in: got %s", got)
-	}
-	if _, err := store.DeleteSession(t.Context(), "token"); err != nil {
-		t.Fatal(err)
-	}
-	if got := call(t, c, "Bearer token"); got != codes.Unauthenticated {
-		t.Errorf("signed out: got %s", got)
-	}
+	assert.Equal(t, codes.OK, call(t, c, "Bearer token"), "signed in")
+	_, err = store.DeleteSession(t.Context(), "token")
+	require.NoError(t, err)
+	assert.Equal(t, codes.Unauthenticated, call(t, c, "Bearer token"), "signed out")
 	store.down = true
-	if got := call(t, c, "Bearer token"); got != codes.Unavailable {
-		t.Errorf("without the store: got %s", got)
-	}
+	assert.Equal(t, codes.Unavailable, call(t, c, "Bearer token"), "without the store")
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var linkInMail = regexp.MustCompile(`http://\S+`)
@@ -41,26 +43,18 @@ func TestChangeOfAddress(t *testing.T) {
 	}
 	ask := func(c *client, address string) (link string) {
 		body := post(c, site+"/address", "/address/ask", url.Values{"address": {address}})
-		if !strings.Contains(body, "Open the link") {
-			t.Fatalf("after asking for %s: %s", address, body)
-		}
+		require.Containsf(t, body, "Open the link", "after asking for %s", address)
 		return linkInMail.FindString(mails[strings.ToLower(address)])
 	}
 	confirm := func(c *client, link string) string {
 		u, err := url.Parse(link)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return post(c, link, "/address/confirm", u.Query())
 	}
 	address := func() string {
 		u, err := store.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: devprovider.ID, ProviderAccountID: "grace"})
-		if err != nil || u == nil {
-			t.Fatal(u, err)
-		}
-		if u.EmailVerified == nil {
-			t.Error("the address has no proof")
-		}
+		require.Truef(t, err == nil && u != nil, "%v %v", u, err)
+		assert.NotNil(t, u.EmailVerified, "the address has no proof")
 		return u.Email
 	}
 
@@ -71,31 +65,19 @@ func TestChangeOfAddress(t *testing.T) {
 
 	link := ask(asked, "Grace.Hopper@Example.com")
 	for name, c := range map[string]*client{"another session of the user": other, "another user": stranger} {
-		if body := confirm(c, link); !strings.Contains(body, "not of this session") {
-			t.Errorf("%s confirms: %s", name, body)
-		}
+		assert.Containsf(t, confirm(c, link), "not of this session", "%s confirms", name)
 	}
-	if body := confirm(asked, strings.Replace(link, "grace.hopper", "victim", 1)); !strings.Contains(body, "not of this session") {
-		t.Errorf("with another address: %s", body)
-	}
+	assert.Contains(t, confirm(asked, strings.Replace(link, "grace.hopper", "victim", 1)), "not of this session",
+		"with another address")
 	if body := confirm(asked, link); !strings.Contains(body, "was changed") || address() != "grace.hopper@example.com" {
 		t.Errorf("the link: %s; the address is %s", body, address())
 	}
-	if mails["grace@example.com"] != "Your address was changed." {
-		t.Error("the old address was not told")
-	}
-	if body := confirm(asked, link); !strings.Contains(body, "was used") {
-		t.Errorf("the link again: %s", body)
-	}
-	if body := post(asked, link, "/address/confirm", url.Values{"address": {"x"}}); !strings.Contains(body, "no address") {
-		t.Errorf("no address: %s", body)
-	}
-	if body := post(stranger, site+"/nothing", "/address/ask", url.Values{"address": {"x@example.com"}}); !strings.Contains(body, "post from a page") {
-		t.Errorf("without a token: %s", body)
-	}
+	assert.Equal(t, "Your address was changed.", mails["grace@example.com"], "the old address was not told")
+	assert.Contains(t, confirm(asked, link), "was used", "the link again")
+	assert.Contains(t, post(asked, link, "/address/confirm", url.Values{"address": {"x"}}), "no address", "no address")
+	body := post(stranger, site+"/nothing", "/address/ask", url.Values{"address": {"x@example.com"}})
+	assert.Contains(t, body, "post from a page", "without a token")
 
 	link = ask(stranger, "grace.hopper@example.com") // somebody has it, and the answer does not tell
-	if body := confirm(stranger, link); !strings.Contains(body, "can't be used") {
-		t.Errorf("an address of another user: %s", body)
-	}
+	assert.Contains(t, confirm(stranger, link), "can't be used", "an address of another user")
 }

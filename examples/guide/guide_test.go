@@ -17,6 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestMain turns the development provider on.
@@ -44,9 +46,7 @@ func serve(t *testing.T, handler func(site string) http.Handler) (site string) {
 func newAuth(t *testing.T, c auth.Config) *auth.Handler {
 	t.Helper()
 	h, err := auth.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -55,9 +55,7 @@ func newDev(t *testing.T, site, callback string) *devprovider.Provider {
 	t.Helper()
 	p, err := devprovider.New(site, callback,
 		devprovider.Person{ID: "grace", Name: "Grace Hopper", Email: "grace@example.com"}, devprovider.Person{ID: "emmy", Name: "Emmy Noether"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -70,9 +68,7 @@ type client struct {
 func newClient(t *testing.T) *client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &client{t, &http.Client{Jar: jar}}
 }
 
@@ -80,21 +76,15 @@ func newClient(t *testing.T) *client {
 func (c *client) fetch(method, target string, form url.Values) (end, body string) {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), method, target, strings.NewReader(form.Encode()))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, err)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	response, err := c.http.Do(r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, err)
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, err)
 	return response.Request.URL.String(), string(content)
 }
 
@@ -103,9 +93,7 @@ func (c *client) start(site, provider string) (end, body string) {
 	c.t.Helper()
 	_, body = c.fetch(http.MethodGet, site+"/auth/csrf", nil)
 	var csrf struct{ CSRFToken string }
-	if err := json.Unmarshal([]byte(body), &csrf); err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, json.Unmarshal([]byte(body), &csrf))
 	return c.fetch(http.MethodPost, site+"/auth/signin/"+provider, url.Values{"csrfToken": {csrf.CSRFToken}, "callbackUrl": {"/auth/session"}})
 }
 
@@ -124,9 +112,8 @@ func TestProviderOfOnesOwn(t *testing.T) {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET /oauth/authorize", func(w http.ResponseWriter, r *http.Request) {
 			q := r.URL.Query()
-			if q.Get("client_id") != "acme-id" || q.Get("scope") != "profile" || q.Get("code_challenge") == "" {
-				t.Errorf("authorization request %s", q)
-			}
+			assert.Truef(t, q.Get("client_id") == "acme-id" && q.Get("scope") == "profile" && q.Get("code_challenge") != "",
+				"authorization request %s", q)
 			w.Header().Set("Location", q.Get("redirect_uri")+"?"+url.Values{"code": {"code-1"}, "state": {q.Get("state")}}.Encode())
 			w.WriteHeader(http.StatusFound)
 		})
@@ -138,9 +125,7 @@ func TestProviderOfOnesOwn(t *testing.T) {
 			_, _ = io.WriteString(w, `{"access_token":"token-1","token_type":"bearer"}`)
 		})
 		mux.HandleFunc("GET /api/me", func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") != "Bearer token-1" {
-				t.Error("the userinfo request has no token")
-			}
+			assert.Equal(t, "Bearer token-1", r.Header.Get("Authorization"), "the userinfo request has no token")
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"uid":7,"login":"grace","contact":{"mail":"grace@example.com"}}`)
 		})
@@ -149,9 +134,8 @@ func TestProviderOfOnesOwn(t *testing.T) {
 	site := serve(t, func(site string) http.Handler {
 		return newAuth(t, auth.Config{URL: site, Secret: []string{secret}, Providers: []auth.Provider{acme(server)}})
 	})
-	if _, session := newClient(t).start(site, "acme"); !strings.Contains(session, `"name":"grace","email":"grace@example.com"`) {
-		t.Errorf("the session is %s", session)
-	}
+	_, session := newClient(t).start(site, "acme")
+	assert.Contains(t, session, `"name":"grace","email":"grace@example.com"`, "the session")
 }
 
 func TestOpenIDProviderOfOnesOwn(t *testing.T) {
@@ -164,9 +148,8 @@ func TestOpenIDProviderOfOnesOwn(t *testing.T) {
 		mux.Handle("/auth/", newAuth(t, auth.Config{URL: site, Secret: []string{secret}, Providers: []auth.Provider{acmeID(site + "/dev")}}))
 		return mux
 	})
-	if _, session := newClient(t).signIn(site, "acme", "grace"); !strings.Contains(session, "Grace Hopper") {
-		t.Errorf("the session is %s", session)
-	}
+	_, session := newClient(t).signIn(site, "acme", "grace")
+	assert.Contains(t, session, "Grace Hopper", "the session")
 }
 
 // TestBehindProxy checks URLs and cookies, which depend on the headers of the
@@ -186,20 +169,17 @@ func TestBehindProxy(t *testing.T) {
 	t.Setenv("AUTH_ACME_SECRET", "secret")
 
 	fixed := newAuth(t, auth.Config{URL: "https://app.example.com", Secret: []string{secret}, Providers: ways})
-	if got := ask(fixed, "http", "evil.example.com").Body.String(); !strings.Contains(got, `"https://app.example.com/auth/signin/acme"`) {
-		t.Errorf("with URL: %s", got)
-	}
+	assert.Contains(t, ask(fixed, "http", "evil.example.com").Body.String(), `"https://app.example.com/auth/signin/acme"`,
+		"with URL")
 	trusting := behindProxy(newAuth(t, auth.Config{TrustHost: new(true), Secret: []string{secret}, Providers: ways}))
 	for _, host := range []string{"one.example.com", "two.example.com"} {
 		got := ask(trusting, "https", host)
-		if !strings.Contains(got.Body.String(), `"https://`+host+`/auth/signin/acme"`) {
-			t.Errorf("behind a proxy for %s: %s", host, got.Body)
-		}
+		assert.Containsf(t, got.Body.String(), `"https://`+host+`/auth/signin/acme"`,
+			"behind a proxy for %s: %s", host, got.Body)
 	}
 	untrusting := newAuth(t, auth.Config{Secret: []string{secret}, Providers: ways})
-	if got := ask(untrusting, "https", "app.example.com"); got.Code != http.StatusInternalServerError {
-		t.Errorf("without URL and trust: status %d, want 500", got.Code)
-	}
+	assert.Equal(t, http.StatusInternalServerError, ask(untrusting, "https", "app.example.com").Code,
+		"without URL and trust: status")
 }
 
 // TestPreview signs in at a preview whose URL the provider does not know, with
@@ -228,12 +208,10 @@ func TestPreview(t *testing.T) {
 	visitor := newClient(t)
 	visitor.http.Transport = previewServer.Client().Transport
 	end, session := visitor.signIn(preview, devprovider.ID, "grace")
-	if end != preview+"/auth/session" || !strings.Contains(session, "Grace Hopper") {
-		t.Errorf("at the preview: the sign-in ends at %s: %s", end, session)
-	}
-	if _, session := visitor.fetch(http.MethodGet, stable+"/auth/session", nil); session != "null" {
-		t.Errorf("the stable deployment has a session: %s", session)
-	}
+	assert.Truef(t, end == preview+"/auth/session" && strings.Contains(session, "Grace Hopper"),
+		"at the preview: the sign-in ends at %s: %s", end, session)
+	_, session = visitor.fetch(http.MethodGet, stable+"/auth/session", nil)
+	assert.Equal(t, "null", session, "the stable deployment has a session")
 	if end, session := visitor.signIn(stable, devprovider.ID, "emmy"); end != stable+"/auth/session" || !strings.Contains(session, "Emmy Noether") {
 		t.Errorf("at the stable deployment: the sign-in ends at %s: %s", end, session)
 	}
@@ -256,18 +234,16 @@ func TestLinking(t *testing.T) {
 		mux.Handle("/auth/", newAuth(t, c))
 		return mux
 	})
-	if _, session := newClient(t).signIn(site, "first", "grace"); !strings.Contains(session, "Grace Hopper") {
-		t.Fatalf("a new user: %s", session)
-	}
+	_, session := newClient(t).signIn(site, "first", "grace")
+	require.Contains(t, session, "Grace Hopper", "a new user")
 	for _, c := range []struct{ name, provider, person, want string }{
 		{"the address of a user", strict, "grace", "/auth/signin?error=OAuthAccountNotLinked"},
 		{"the address of a user, from the trusted provider", trusted, "grace", "/auth/session"},
 		{"no verified address, from the trusted provider", trusted, "emmy", "/auth/error?error=AccessDenied"},
 		{"no address", strict, "emmy", "/auth/session"},
 	} {
-		if end, _ := newClient(t).signIn(site, c.provider, c.person); end != site+c.want {
-			t.Errorf("%s: the sign-in ends at %s, want %s", c.name, end, c.want)
-		}
+		end, _ := newClient(t).signIn(site, c.provider, c.person)
+		assert.Equalf(t, site+c.want, end, "%s: the sign-in ends at %s, want %s", c.name, end, c.want)
 	}
 }
 
@@ -276,23 +252,18 @@ func TestLinking(t *testing.T) {
 func TestFrontEnd(t *testing.T) {
 	t.Setenv("AUTH_SECRET", secret)
 	api, err := newAPI()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	token, err := jwt.Encode(jwt.EncodeParams{
 		Token: jwt.Claims{"sub": "7", "name": "Grace Hopper"}, Secrets: []string{secret}, Salt: jwt.SecureCookieName, MaxAge: time.Hour,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for cookie, want := range map[string]int{token: http.StatusOK, "": http.StatusUnauthorized, token + "x": http.StatusUnauthorized} {
 		r := httptest.NewRequest(http.MethodGet, "/api/me", nil)
 		r.AddCookie(&http.Cookie{Name: jwt.SecureCookieName, Value: cookie})
 		w := httptest.NewRecorder()
 		api.ServeHTTP(w, r)
-		if w.Code != want || want == http.StatusOK && w.Body.String() != "{\"id\":\"7\"}\n" {
-			t.Errorf("status %d, body %s; want %d", w.Code, w.Body, want)
-		}
+		assert.Falsef(t, w.Code != want || want == http.StatusOK && w.Body.String() != "{\"id\":\"7\"}\n",
+			"status %d, body %s; want %d", w.Code, w.Body, want)
 	}
 }
 
@@ -303,15 +274,11 @@ func TestPasskeys(t *testing.T) {
 		return newAuth(t, withPasskeys(auth.Config{URL: site, Secret: []string{secret}, Adapter: memory.New()}))
 	})
 	res, err := http.Get(strings.Replace(site, "127.0.0.1", "localhost", 1) + "/auth/signin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	page, err := io.ReadAll(res.Body)
-	if err != nil || !strings.Contains(string(page), "Create a passkey") {
-		t.Errorf("status %d, %s (%v)", res.StatusCode, page, err)
-	}
-	if p, err := certifiedPasskeys([]byte("x"), new(x509.Certificate)); err == nil {
-		t.Errorf("got %v", p)
-	}
+	assert.Truef(t, err == nil && strings.Contains(string(page), "Create a passkey"),
+		"status %d, %s (%v)", res.StatusCode, page, err)
+	p, err := certifiedPasskeys([]byte("x"), new(x509.Certificate))
+	assert.Errorf(t, err, "got %v", p)
 }

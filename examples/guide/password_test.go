@@ -18,15 +18,15 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // mailServer is an SMTP server that passes on the text of each mail.
 func mailServer(t *testing.T) (address string, mails chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	mails = make(chan string, 8)
 	go func() {
@@ -76,9 +76,7 @@ func visitor(t *testing.T, site http.Handler) *http.Client {
 	server := httptest.NewTLSServer(site)
 	t.Cleanup(server.Close)
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &http.Client{Jar: jar, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a server of the test
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -100,28 +98,20 @@ func submit(t *testing.T, c *http.Client, page, action string, fields ...string)
 		form.Set(fields[i], fields[i+1])
 	}
 	r, err := c.PostForm("https://example.com"+action, form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = r.Body.Close() }()
 	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
 func body(t *testing.T, c *http.Client, page string) string {
 	t.Helper()
 	r, err := c.Get(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = r.Body.Close() }()
 	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -130,9 +120,7 @@ func body(t *testing.T, c *http.Client, page string) string {
 func TestPasswords(t *testing.T) {
 	server, mails := mailServer(t)
 	site, err := passwords(memory.New(), secret, server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const auth = "https://example.com/auth"
 	c := visitor(t, site)
 	submit(t, c, auth+"/password/sign-up", "/auth/password/sign-up", "email", "ada@example.net")
@@ -142,20 +130,12 @@ func TestPasswords(t *testing.T) {
 		link = regexp.MustCompile(`https://example\.com/auth/password/choose\?[^\s"<]+`).FindString(mail)
 	case <-time.After(30 * time.Second):
 	}
-	if link == "" {
-		t.Fatal("no mail with a link")
-	}
+	require.NotEmpty(t, link, "no mail with a link")
 	submit(t, c, link, "/auth/password/choose", "password", "correct horse battery staple")
-	if got := body(t, c, auth+"/session"); !strings.Contains(got, "ada@example.net") {
-		t.Fatalf("session after the sign-up: %s", got)
-	}
+	require.Contains(t, body(t, c, auth+"/session"), "ada@example.net", "session after the sign-up")
 	other := visitor(t, site)
 	submit(t, other, auth+"/signin", "/auth/callback/password", "email", "ada@example.net", "password", "wrong")
-	if got := body(t, other, auth+"/session"); got != "null" {
-		t.Errorf("a wrong password signs in: %s", got)
-	}
+	assert.Equal(t, "null", body(t, other, auth+"/session"), "a wrong password signs in")
 	submit(t, other, auth+"/signin", "/auth/callback/password", "email", "ada@example.net", "password", "correct horse battery staple")
-	if got := body(t, other, auth+"/session"); !strings.Contains(got, "ada@example.net") {
-		t.Errorf("session after the sign-in: %s", got)
-	}
+	assert.Contains(t, body(t, other, auth+"/session"), "ada@example.net", "session after the sign-in")
 }

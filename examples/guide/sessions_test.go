@@ -13,6 +13,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -35,37 +37,29 @@ func TestSessionsPage(t *testing.T) {
 		return mux
 	})
 	first, second := newClient(t), newClient(t)
-	if end, _ := first.fetch(http.MethodGet, site+"/sessions", nil); !strings.Contains(end, "/auth/signin?callbackUrl=") {
-		t.Fatalf("a visitor who is not signed in arrives at %s", end)
-	}
+	end, _ := first.fetch(http.MethodGet, site+"/sessions", nil)
+	require.Contains(t, end, "/auth/signin?callbackUrl=", "a visitor who is not signed in arrives at")
 	first.signIn(site, devprovider.ID, "grace")
 	second.signIn(site, devprovider.ID, "grace")
 	_, page := second.fetch(http.MethodGet, site+"/sessions", nil)
-	if n := len(idsOnPage.FindAllString(page, -1)); n != 2 {
-		t.Fatalf("%d sessions on the page, want 2:\n%s", n, page)
-	}
+	n := len(idsOnPage.FindAllString(page, -1))
+	require.Equalf(t, 2, n, "%d sessions on the page, want 2:\n%s", n, page)
 	if _, page := second.fetch(http.MethodPost, site+"/sessions/end-others", url.Values{}); !strings.Contains(page, "post from a page of this site") {
 		t.Errorf("a POST without a token is answered with %s", page)
 	}
 	_, page = second.fetch(http.MethodPost, site+"/sessions/end-others", url.Values{"csrfToken": {tokenOnPage.FindStringSubmatch(page)[1]}})
-	if n := len(idsOnPage.FindAllString(page, -1)); n != 1 {
-		t.Errorf("%d sessions are left, want 1", n)
-	}
-	if end, _ := first.fetch(http.MethodGet, site+"/", nil); !strings.Contains(end, "/auth/signin") {
-		t.Errorf("the browser whose session was ended arrives at %s", end)
-	}
+	n = len(idsOnPage.FindAllString(page, -1))
+	assert.Equalf(t, 1, n, "%d sessions are left, want 1", n)
+	end, _ = first.fetch(http.MethodGet, site+"/", nil)
+	assert.Contains(t, end, "/auth/signin", "the browser whose session was ended arrives at")
 	_, page = second.fetch(http.MethodPost, site+"/sessions/end", url.Values{"csrfToken": {tokenOnPage.FindStringSubmatch(page)[1]}, "id": {idsOnPage.FindStringSubmatch(page)[1]}})
-	if !strings.Contains(page, "Sign in with") {
-		t.Errorf("after the own session was ended: %s", page)
-	}
+	assert.Contains(t, page, "Sign in with", "after the own session was ended")
 	_, page = first.fetch(http.MethodGet, site+"/auth/signin", nil)
 	token := tokenOnPage.FindStringSubmatch(page)[1]
 	for range 10 {
 		_, page = first.fetch(http.MethodPost, site+"/auth/signin/email", url.Values{"csrfToken": {token}, "email": {"grace@example.com"}})
 	}
-	if !strings.Contains(page, "too many attempts") {
-		t.Errorf("ten mails at once, and the answer is %s", page)
-	}
+	assert.Contains(t, page, "too many attempts", "ten mails at once, and the answer")
 }
 
 // TestLimitOfTheGuide guesses passwords through the limit of hardened, each on a
@@ -90,25 +84,20 @@ func TestLimitOfTheGuide(t *testing.T) {
 		refused, began := 0, time.Now()
 		for i := range 130 {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/auth/callback/credentials", strings.NewReader(url.Values{"username": {account(i)}, "password": {fmt.Sprint(i)}}.Encode()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			r.Header.Set("Sec-Fetch-Site", "same-origin")
 			r.Header.Set("X-Forwarded-For", fmt.Sprintf("203.0.113.%d", i))
 			res, err := client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			res.Body.Close()
 			if res.StatusCode == http.StatusTooManyRequests {
 				refused++
 			}
 		}
 		most := c.want + int(2*time.Since(began)/time.Second) // what the waits allow on a slow machine
-		if checked < c.want || checked > most || refused != 130-checked {
-			t.Errorf("%s: %d passwords were checked and %d refused, want %d to %d checked", name, checked, refused, c.want, most)
-		}
+		assert.Truef(t, checked >= c.want && checked <= most && refused == 130-checked,
+			"%s: %d passwords were checked and %d refused, want %d to %d checked", name, checked, refused, c.want, most)
 	}
 }
 
@@ -118,8 +107,7 @@ func TestRevocable(t *testing.T) {
 	at := time.Unix(1000, 0)
 	c := revocable(func(context.Context, string) (time.Time, error) { return at, nil })
 	for began, want := range map[float64]bool{999: true, 1000: false} {
-		if revoked, err := c.Revoked(t.Context(), auth.Claims{"sub": "u", "auth_time": began}); revoked != want || err != nil {
-			t.Errorf("a session that began at %v is revoked: %v, %v", began, revoked, err)
-		}
+		revoked, err := c.Revoked(t.Context(), auth.Claims{"sub": "u", "auth_time": began})
+		assert.Truef(t, revoked == want && err == nil, "a session that began at %v is revoked: %v, %v", began, revoked, err)
 	}
 }

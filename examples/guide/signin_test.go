@@ -11,6 +11,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestSignInPage goes through the sign-in page of the site: with a mistake, which the
@@ -45,10 +47,9 @@ func TestSignInPage(t *testing.T) {
 	})
 	c := newClient(t)
 	at, page := c.fetch(http.MethodGet, site+"/inbox", nil)
-	if !strings.Contains(at, "/login?callbackUrl=") || !strings.Contains(page, "/auth/signin/"+devprovider.ID) ||
-		!strings.Contains(page, "/auth/signin/email") || !strings.Contains(page, ">Continue<") || strings.Contains(page, "alert") {
-		t.Fatalf("the visitor arrives at %s:\n%s", at, page)
-	}
+	require.Truef(t, strings.Contains(at, "/login?callbackUrl=") && strings.Contains(page, "/auth/signin/"+devprovider.ID) &&
+		strings.Contains(page, "/auth/signin/email") && strings.Contains(page, ">Continue<") && !strings.Contains(page, "alert"),
+		"the visitor arrives at %s:\n%s", at, page)
 	form := func(page, pin string) url.Values {
 		field := func(name string) string {
 			return regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)[1]
@@ -56,19 +57,13 @@ func TestSignInPage(t *testing.T) {
 		return url.Values{"csrfToken": {field("csrfToken")}, "callbackUrl": {field("callbackUrl")}, "user": {"ada"}, "pin": {pin}}
 	}
 	at, page = c.fetch(http.MethodPost, site+"/auth/callback/credentials", form(page, "wrong"))
-	if !strings.Contains(at, "/login?") || strings.Contains(at, "ada") || !strings.Contains(page, `role="alert"`) ||
-		!strings.Contains(page, `value="ada"`) {
-		t.Fatalf("after a mistake: %s\n%s", at, page)
-	}
-	if _, again := c.fetch(http.MethodGet, at, nil); strings.Contains(again, `value="ada"`) {
-		t.Error("what was typed is shown twice")
-	}
+	require.Truef(t, strings.Contains(at, "/login?") && !strings.Contains(at, "ada") && strings.Contains(page, `role="alert"`) &&
+		strings.Contains(page, `value="ada"`),
+		"after a mistake: %s\n%s", at, page)
+	_, again := c.fetch(http.MethodGet, at, nil)
+	assert.NotContains(t, again, `value="ada"`, "what was typed is shown twice")
 	at, page = c.fetch(http.MethodPost, site+"/auth/callback/credentials", form(page, "right"))
-	if !strings.HasSuffix(at, "/inbox") || page != "your mails" {
-		t.Errorf("after the right PIN: %s\n%s", at, page)
-	}
+	assert.Truef(t, strings.HasSuffix(at, "/inbox") && page == "your mails", "after the right PIN: %s\n%s", at, page)
 	at, _ = newClient(t).fetch(http.MethodPost, site+"/auth/signin/"+devprovider.ID, url.Values{})
-	if !strings.Contains(at, "/login?") {
-		t.Errorf("a form without a token leads to %s", at)
-	}
+	assert.Contains(t, at, "/login?", "a form without a token leads to")
 }

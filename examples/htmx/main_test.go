@@ -8,14 +8,13 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
+	"github.com/stretchr/testify/require"
 )
 
 func visit(t *testing.T) *visitor.Visitor {
 	t.Helper()
 	site, err := newSite(auth.Config{Secret: []string{strings.Repeat("router-secret", 3)}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return visitor.Serve(t, site)
 }
 
@@ -27,15 +26,11 @@ func TestSite(t *testing.T) { visit(t).SignInAndOut("<b>For Ada only.</b>") }
 func TestFragmentAsksToSignIn(t *testing.T) {
 	v := visit(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.Site+"/private", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("HX-Request", "true")
 	r.Header.Set("HX-Current-URL", v.Site+"/?tab=1")
 	res, err := v.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	if got := res.Header.Get("HX-Redirect"); res.StatusCode != http.StatusUnauthorized || got != "/auth/signin?callbackUrl=%2F%3Ftab%3D1" {
 		t.Errorf("got %d, %q", res.StatusCode, got)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite/modernc"
@@ -42,9 +44,7 @@ func ask(h http.Handler, cookies map[string]string, method, path string, form ur
 func signedIn(t *testing.T) map[string]string {
 	t.Helper()
 	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: []string{secret}, Salt: jwt.CookieName})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return map[string]string{jwt.CookieName: token}
 }
 
@@ -54,14 +54,11 @@ func TestFromGoth(t *testing.T) {
 		t.Setenv("AUTH_"+name+"_SECRET", "secret")
 	}
 	h, err := fromGoth(config, func(context.Context, *auth.User, *auth.Account) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := ask(h, map[string]string{}, http.MethodPost, "/auth/github", nil)
 	to := w.Header().Get("Location")
-	if w.Code != http.StatusSeeOther || !strings.HasPrefix(to, "https://github.com/login/oauth/authorize?") || !strings.Contains(to, url.QueryEscape("http://localhost/api/auth/callback/github")) {
-		t.Errorf("sign-in: got %d, %s", w.Code, to)
-	}
+	assert.Truef(t, w.Code == http.StatusSeeOther && strings.HasPrefix(to, "https://github.com/login/oauth/authorize?") && strings.Contains(to, url.QueryEscape("http://localhost/api/auth/callback/github")),
+		"sign-in: got %d, %s", w.Code, to)
 	if w := ask(h, signedIn(t), http.MethodPost, "/logout/github", nil); w.Code != http.StatusSeeOther || !strings.Contains(strings.Join(w.Header()["Set-Cookie"], "\n"), jwt.CookieName+"=;") {
 		t.Errorf("sign-out: got %d, %v", w.Code, w.Header())
 	}
@@ -69,14 +66,10 @@ func TestFromGoth(t *testing.T) {
 
 func TestFromAuthboss(t *testing.T) {
 	db, err := modernc.Open(filepath.Join(t.TempDir(), "users.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	hash, err := bcrypt.GenerateFromPassword([]byte("lovelace"), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, statement := range []string{
 		"CREATE TABLE users (id TEXT, name TEXT, email TEXT, password BLOB, confirmed BOOLEAN, locked TEXT)",
 		"INSERT INTO users VALUES ('1', 'Ada', 'ada@example.com', $1, true, NULL), ('2', 'Eve', 'eve@example.com', $1, true, '2030-01-01'), ('3', 'Bob', 'bob@example.com', $1, false, NULL)",
@@ -85,9 +78,8 @@ func TestFromAuthboss(t *testing.T) {
 		if strings.Contains(statement, "$1") {
 			args = []any{hash}
 		}
-		if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.ExecContext(t.Context(), statement, args...)
+		require.NoError(t, err)
 	}
 	p := fromAuthboss(db)
 	for _, c := range []struct {
@@ -98,9 +90,8 @@ func TestFromAuthboss(t *testing.T) {
 		{"bob@example.com", "lovelace", false}, {"nobody@example.com", "lovelace", false}, {"nobody@example.com", "nobody has this password", false},
 	} {
 		user, err := p.Authorize(t.Context(), auth.Form{"email": c.email, "password": c.password}, nil)
-		if err != nil || (user != nil) != c.ok || user != nil && (user.ID != "1" || user.Name != "Ada") {
-			t.Errorf("%s, %s: got %+v, %v", c.email, c.password, user, err)
-		}
+		assert.Falsef(t, err != nil || (user != nil) != c.ok || user != nil && (user.ID != "1" || user.Name != "Ada"),
+			"%s, %s: got %+v, %v", c.email, c.password, user, err)
 	}
 }
 
@@ -112,20 +103,15 @@ func TestFromSCS(t *testing.T) {
 		}
 		_, _ = w.Write([]byte("theme: " + text))
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := ask(h, map[string]string{}, http.MethodGet, "/", nil); w.Body.String() != "theme: nobody" {
-		t.Errorf("a stranger: got %s", w.Body)
-	}
+	require.NoError(t, err)
+	w := ask(h, map[string]string{}, http.MethodGet, "/", nil)
+	assert.Equalf(t, "theme: nobody", w.Body.String(), "a stranger: got %s", w.Body)
 	ada := signedIn(t)
 	for _, c := range []struct{ set, want string }{{"dark", "dark"}, {"<script>", "dark"}, {"light", "light"}} {
-		if w := ask(h, ada, http.MethodPost, "/theme", url.Values{"theme": {c.set}}); w.Code != http.StatusSeeOther {
-			t.Errorf("%s: got %d, %s", c.set, w.Code, w.Body)
-		}
-		if w := ask(h, ada, http.MethodGet, "/", nil); w.Body.String() != "theme: "+c.want {
-			t.Errorf("%s: got %s", c.set, w.Body)
-		}
+		w := ask(h, ada, http.MethodPost, "/theme", url.Values{"theme": {c.set}})
+		assert.Equalf(t, http.StatusSeeOther, w.Code, "%s: got %d, %s", c.set, w.Code, w.Body)
+		w = ask(h, ada, http.MethodGet, "/", nil)
+		assert.Equalf(t, "theme: "+c.want, w.Body.String(), "%s: got %s", c.set, w.Body)
 	}
 }
 
@@ -135,10 +121,7 @@ func TestFromNextAuth(t *testing.T) {
 	t.Setenv("AUTH_GITHUB_ID", "id")
 	t.Setenv("AUTH_GITHUB_SECRET", "secret")
 	h, err := fromNextAuth(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := ask(h, signedIn(t), http.MethodGet, "/api/auth/session", nil); !strings.Contains(w.Body.String(), "Ada") {
-		t.Errorf("a session that Auth.js made: got %d, %s", w.Code, w.Body)
-	}
+	require.NoError(t, err)
+	w := ask(h, signedIn(t), http.MethodGet, "/api/auth/session", nil)
+	assert.Containsf(t, w.Body.String(), "Ada", "a session that Auth.js made: got %d, %s", w.Code, w.Body)
 }

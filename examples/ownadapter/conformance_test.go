@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"modernc.org/sqlite"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
@@ -27,15 +28,11 @@ func open(t testing.TB, file string) adapter.Adapter {
 	t.Helper()
 	dsn := "file:" + file + "?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"
 	connector, err := fault.Connector(&sqlite.Driver{}, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	faults := fault.NewDriver(connector)
 	db := sql.OpenDB(faults)
 	t.Cleanup(func() { _ = db.Close() })
-	if err := ownadapter.EnsureSchema(context.Background(), db); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ownadapter.EnsureSchema(context.Background(), db))
 	return opened{ownadapter.New(db), file, db, faults}
 }
 

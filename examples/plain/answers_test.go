@@ -17,6 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestLinkThatABrowserOpensTwice: a browser opens a mail link, and opens it once
@@ -39,9 +41,7 @@ func TestLinkThatABrowserOpensTwice(t *testing.T) {
 			return auth.Allow(), nil
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/auth/", h)
 	mux.Handle("/", home(h))
@@ -59,9 +59,8 @@ func TestLinkThatABrowserOpensTwice(t *testing.T) {
 	b.Reads("This is the home of ada@example.com")
 	b.Go(link)
 	b.Reads("This is the home of ada@example.com")
-	if n := len(used); n != 1 {
-		t.Errorf("the link was used %d times", n)
-	}
+	n := len(used)
+	assert.Equalf(t, 1, n, "the link was used %d times", n)
 }
 
 // TestAnswersAgainAndLate: a person goes back to the page of the provider and confirms once
@@ -82,9 +81,7 @@ func TestAnswersAgainAndLate(t *testing.T) {
 			},
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/auth/", h)
 	mux.HandleFunc("/login", func(w http.ResponseWriter, r *http.Request) {
@@ -125,9 +122,8 @@ func TestAnswersAgainAndLate(t *testing.T) {
 	later.Store(int64(20 * time.Minute))
 	other.Click("#yes")
 	other.Until(`/try.*again/i.test(document.body.innerText)`)
-	if text := chromium.Await[string](other, "document.body.innerText"); strings.Contains(text, "server configuration") {
-		t.Errorf("the person reads: %s", text)
-	}
+	assert.NotContains(t, chromium.Await[string](other, "document.body.innerText"), "server configuration",
+		"the person reads")
 	other.Go(site)
 	other.Reads("This is the home of nobody")
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The states of the server, for the tests.
@@ -23,9 +25,7 @@ const (
 func serve(t *testing.T) (url string, state *atomic.Int32) {
 	t.Helper()
 	handler, err := site(auth.Config{Secret: []string{strings.Repeat("plain-secret", 3)}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	state = new(atomic.Int32)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -97,9 +97,8 @@ func TestServerThatFails(t *testing.T) {
 		chromium.Await[bool](b, `dispatchEvent(new Event("online"))`)
 		b.Reads("The server can't be reached.")
 		b.Reads("Signed in as Ada")
-		if got := chromium.Await[bool](b, `import(document.querySelector("#app").dataset.module).then((m) => m.getSession()).then((s) => s === null)`); !got {
-			t.Error("getSession is not null")
-		}
+		got := chromium.Await[bool](b, `import(document.querySelector("#app").dataset.module).then((m) => m.getSession()).then((s) => s === null)`)
+		assert.True(t, got, "getSession is not null")
 		state.Store(up)
 		chromium.Await[bool](b, `dispatchEvent(new Event("online"))`)
 		b.Until(`document.querySelector("#problem").textContent === ""`)
@@ -124,9 +123,7 @@ func TestFunctions(t *testing.T) {
 		`m.signOut({redirect: false, redirectTo: "/x"})`: `"url":"` + url + `/x"`,
 	} {
 		got := chromium.Await[string](b, module+`.then((m) => `+expression+`).then((v) => JSON.stringify(v))`)
-		if !strings.Contains(got, want) {
-			t.Errorf("%s: got %s, want %s", expression, got, want)
-		}
+		assert.Contains(t, got, want, expression)
 	}
 	chromium.Await[bool](b, module+`.then((m) => m.signIn("nobody-knows", {redirectTo: "/x"})).then(() => true)`)
 	b.Until(`location.pathname === "/auth/signin" && location.search === "?callbackUrl=%2Fx"`)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var cookieSecret = []string{strings.Repeat("cookie-secret", 3)}
@@ -28,9 +30,7 @@ func TestDomainOfTheSessionCookieChanges(t *testing.T) {
 		handler.Load().(http.Handler).ServeHTTP(w, r)
 	}))
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	home := "http://app.site.localhost:" + port
 	var later time.Duration
 	deploy := func(cookies auth.Cookies) {
@@ -40,9 +40,7 @@ func TestDomainOfTheSessionCookieChanges(t *testing.T) {
 			URL: home, Secret: cookieSecret, Logger: slog.New(slog.DiscardHandler), Cookies: cookies,
 			Clock: func() time.Time { return time.Now().Add(now) },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		handler.Store(h)
 	}
 	deploy(auth.Cookies{})
@@ -84,9 +82,7 @@ func TestAbandonedSignIns(t *testing.T) {
 		}},
 		Callbacks: auth.Callbacks{Redirect: func(_ context.Context, p auth.RedirectParams) (string, error) { return p.URL, nil }},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/auth/", h)
 	mux.HandleFunc("/login", func(w http.ResponseWriter, _ *http.Request) {
@@ -107,7 +103,6 @@ func TestAbandonedSignIns(t *testing.T) {
 		b.Reads("The provider waits")
 	}
 	b.Go(home + "/auth/signin")
-	if n := largest.Load(); n == 0 || n > maxCookies {
-		t.Errorf("the browser sent %d bytes of cookies, want at most %d", n, maxCookies)
-	}
+	n := largest.Load()
+	assert.Truef(t, n != 0 && n <= maxCookies, "the browser sent %d bytes of cookies, want at most %d", n, maxCookies)
 }

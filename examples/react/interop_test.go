@@ -12,6 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
 	"github.com/gatehouse-go/gatehouse/examples/internal/frontend"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestMain turns the development provider on.
@@ -33,9 +35,7 @@ func TestInteropReact(t *testing.T) {
 		mails <- m.URL
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server.Config.Handler = handler
 	server.Start()
 	t.Cleanup(server.Close)
@@ -96,9 +96,7 @@ func TestInteropReact(t *testing.T) {
 		// The cookie is deleted, and the page is not told.
 		res := chromium.Await[int](b, `fetch("/api/auth/csrf").then((r) => r.json()).then(({csrfToken}) =>
 			fetch("/api/auth/signout", {method: "POST", body: new URLSearchParams({csrfToken}), redirect: "manual"})).then((r) => r.status)`)
-		if res != 0 && res != http.StatusOK {
-			t.Errorf("sign-out: status %d", res)
-		}
+		assert.Truef(t, res == 0 || res == http.StatusOK, "sign-out: status %d", res)
 		b.Reads("Nobody is signed in.")
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	gormpostgres "gorm.io/driver/postgres"
@@ -44,9 +46,7 @@ func schema(t *testing.T) (url, name string) {
 			_, err = conn.Exec(ctx, statement)
 			err = errors.Join(err, conn.Close(ctx))
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 	run(t.Context(), "CREATE SCHEMA "+name)
 	t.Cleanup(func() { run(context.WithoutCancel(t.Context()), "DROP SCHEMA "+name+" CASCADE") })
@@ -57,23 +57,17 @@ func schema(t *testing.T) (url, name string) {
 var drivers = map[string]func(t *testing.T, url, schema string) *sql.DB{
 	"pgx": func(t *testing.T, url, schema string) *sql.DB {
 		config, err := pgx.ParseConfig(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		config.RuntimeParams["search_path"] = schema
 		return stdlib.OpenDB(*config)
 	},
 	"pq": func(t *testing.T, url, schema string) *sql.DB {
 		config, err := pq.NewConfig(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		config.SSLMode = pq.SSLModeDisable
 		config.Runtime = map[string]string{"search_path": schema}
 		connector, err := pq.NewConnectorConfig(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return sql.OpenDB(connector)
 	},
 }
@@ -136,9 +130,7 @@ func newStore(t *testing.T, db *sql.DB) *postgres.Adapter {
 	if err == nil {
 		_, err = db.ExecContext(t.Context(), sqlexamples.MakeProfiles)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return store
 }
 
@@ -146,67 +138,48 @@ func together(t *testing.T, db *sql.DB, store *postgres.Adapter, library string,
 	sign func(ctx context.Context, db *sql.DB, store *postgres.Adapter, email, name string) error) {
 	ctx := t.Context()
 	good, bad := "good@"+library, "bad@"+library
-	if err := sign(ctx, db, store, good, "Ada"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sign(ctx, db, store, good, "Ada"))
 	user, err := store.GetUserByEmail(ctx, good)
-	if err != nil || user == nil || profiles(t, db, user.ID) != 1 {
-		t.Fatalf("got %v, %v, want a user with a profile", user, err)
-	}
-	if err := sign(ctx, db, store, bad, ""); err == nil {
-		t.Error("a profile without a name is accepted")
-	}
-	if user, err := store.GetUserByEmail(ctx, bad); user != nil || err != nil {
-		t.Errorf("got %v, %v, want no user without a profile", user, err)
-	}
-	if err := sign(ctx, db, store, good, "Eve"); !errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("a taken address: got %v, want ErrConflict", err)
-	}
+	require.Truef(t, err == nil && user != nil && profiles(t, db, user.ID) == 1,
+		"got %v, %v, want a user with a profile", user, err)
+	assert.Error(t, sign(ctx, db, store, bad, ""), "a profile without a name is accepted")
+	user, err = store.GetUserByEmail(ctx, bad)
+	assert.Truef(t, user == nil && err == nil, "got %v, %v, want no user without a profile", user, err)
+	err = sign(ctx, db, store, good, "Eve")
+	assert.ErrorIsf(t, err, adapter.ErrConflict, "a taken address: got %v, want ErrConflict", err)
 }
 
 func profiles(t *testing.T, db *sql.DB, userID string) (n int) {
 	t.Helper()
 	row := db.QueryRowContext(t.Context(), `SELECT count(*) FROM profiles WHERE user_id = $1`, userID)
-	if err := row.Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, row.Scan(&n))
 	return n
 }
 
 // afterwards calls the event twice, as after a process that has ended too early.
 func afterwards(t *testing.T, db *sql.DB, store *postgres.Adapter) {
 	user, err := store.CreateUser(t.Context(), adapter.User{Email: "later@example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 2 {
 		e := auth.SignInEvent{User: &auth.User{ID: user.ID, Email: user.Email}}
-		if err := sqlexamples.ProfileEvents(db).SignIn(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sqlexamples.ProfileEvents(db).SignIn(t.Context(), e))
 	}
-	if n := profiles(t, db, user.ID); n != 1 {
-		t.Errorf("got %d profiles, want 1", n)
-	}
+	n := profiles(t, db, user.ID)
+	assert.Equalf(t, 1, n, "got %d profiles, want 1", n)
 }
 
 // handles gives NewSQL what each library has, and a handle that it must refuse.
 func handles(t *testing.T, db *sql.DB) {
 	g, err := openGORM(db, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	bunDB, sqlxDB := bun.NewDB(db, pgdialect.New()), sqlx.NewDb(db, "postgres")
 	for name, handle := range map[string]postgres.SQL{"bun": bunDB, "sqlx": sqlxDB, "GORM": g.ConnPool} {
 		store, err := postgres.NewSQL(handle)
 		if err == nil {
 			err = store.EnsureSchema(t.Context()) // refuses what is no pool
 		}
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoError(t, err, name)
 	}
-	if _, err := postgres.NewSQL(struct{ postgres.SQL }{nil}); err == nil {
-		t.Error("a handle of nothing is accepted")
-	}
+	_, err = postgres.NewSQL(struct{ postgres.SQL }{nil})
+	assert.Error(t, err, "a handle of nothing is accepted")
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/ory/fosite/storage"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
@@ -32,9 +34,7 @@ func measure(t *testing.T, h adaptertest.SessionHarness) {
 	t.Helper()
 	h.Name, h.Parallel = t.Name(), 4
 	report, err := adaptertest.CheckSessions(t.Context(), h, adaptertest.Options{Rounds: rounds()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	show(t, report)
 }
 
@@ -48,13 +48,9 @@ func rounds() float64 {
 
 func show(t *testing.T, report *adaptertest.Report) {
 	t.Helper()
-	if !report.Complete || len(report.Results) == 0 {
-		t.Errorf("the run did not end: %d results", len(report.Results))
-	}
+	assert.Truef(t, report.Complete && len(report.Results) != 0, "the run did not end: %d results", len(report.Results))
 	var text bytes.Buffer
-	if err := report.WriteText(&text); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, report.WriteText(&text))
 	t.Log(text.String())
 }
 
@@ -68,15 +64,12 @@ func TestSCSMemory(t *testing.T) {
 func TestSCSSQLite(t *testing.T) {
 	open := func(t testing.TB) adaptertest.SessionStore {
 		db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "sessions.db")+"?_pragma=busy_timeout(10000)")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { _ = db.Close() })
 		const schema = "CREATE TABLE sessions (token TEXT PRIMARY KEY, data BLOB NOT NULL, expiry REAL NOT NULL);" +
 			"CREATE INDEX sessions_expiry_idx ON sessions(expiry)"
-		if _, err := db.ExecContext(context.Background(), schema); err != nil {
-			t.Fatal(err)
-		}
+		_, err = db.ExecContext(context.Background(), schema)
+		require.NoError(t, err)
 		return NewSCSIterable(sqlite3store.NewWithCleanupInterval(db, 0))
 	}
 	measure(t, adaptertest.SessionHarness{New: open, Declarations: adaptertest.Declarations{NoPooler: "it is a file"}})
@@ -105,15 +98,11 @@ func TestFositeMemory(t *testing.T) {
 		Name: t.Name(), Parallel: 4, Declarations: volatile,
 		New: func(t testing.TB) adapter.Adapter {
 			a, err := adapter.Partial(FositeCodes{storage.NewMemoryStore()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return a
 		},
 	}, adaptertest.Options{Rounds: rounds()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	show(t, report)
 }
 
@@ -126,24 +115,20 @@ func server(t *testing.T, variable string) string {
 		t.Skip("LEFT OUT: -short measures no store that needs a server")
 	}
 	url := os.Getenv(variable)
-	if url == "" {
-		t.Fatalf("%s is not set: go run ./adaptertest/bundled/cmd/withstores starts the servers and sets it", variable)
-	}
+	require.NotEmptyf(t, url,
+		"%s is not set: go run ./adaptertest/bundled/cmd/withstores starts the servers and sets it", variable)
 	return url
 }
 
 func TestSCSPostgres(t *testing.T) {
 	url := server(t, "GATEHOUSE_POSTGRES_URL")
 	pool, err := pgxpool.New(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	const schema = "CREATE TABLE IF NOT EXISTS sessions (token TEXT PRIMARY KEY, data BYTEA NOT NULL, expiry TIMESTAMPTZ NOT NULL);" +
 		"CREATE INDEX IF NOT EXISTS sessions_expiry_idx ON sessions (expiry)"
-	if _, err := pool.Exec(t.Context(), schema); err != nil {
-		t.Fatal(err)
-	}
+	_, err = pool.Exec(t.Context(), schema)
+	require.NoError(t, err)
 	t.Cleanup(func() { _, _ = pool.Exec(context.Background(), "DROP TABLE sessions") })
 	measure(t, adaptertest.SessionHarness{
 		New: func(testing.TB) adaptertest.SessionStore {
@@ -174,9 +159,7 @@ func TestFiberRedis(t *testing.T) {
 func redisClient(t *testing.T) *redis.Client {
 	t.Helper()
 	options, err := redis.ParseURL(server(t, "GATEHOUSE_REDIS_URL"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
 	return client

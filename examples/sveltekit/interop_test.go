@@ -9,6 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
 	"github.com/gatehouse-go/gatehouse/examples/internal/frontend"
+	"github.com/stretchr/testify/require"
 )
 
 // TestMain turns the development provider on.
@@ -27,9 +28,7 @@ func TestInteropSvelteKit(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	url := "http://" + server.Listener.Addr().String()
 	handler, err := site(url, page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server.Config.Handler = handler
 	server.Start()
 	t.Cleanup(server.Close)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // arrows has, for a package, the packages of the repository that its code may
@@ -52,17 +54,13 @@ var (
 func TestArrows(t *testing.T) {
 	for dir, allowed := range arrows {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s has no Go files: %v", dir, err)
-		}
+		require.Truef(t, err == nil && len(files) != 0, "%s has no Go files: %v", dir, err)
 		for _, name := range files {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, spec := range file.Imports {
 				path, _ := strconv.Unquote(spec.Path.Value) // the parser has accepted it
 				if path, own := strings.CutPrefix(path, ours); own && !slices.Contains(allowed, path) {

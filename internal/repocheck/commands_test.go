@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // commands are the commands of the repository, with a flag that each has.
@@ -35,9 +38,8 @@ func TestCommandsRefuseUnknownFlags(t *testing.T) {
 			build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", program, ".")
 			build.Dir = filepath.Join(root, filepath.FromSlash(dir))
 			build.Env = append(os.Environ(), "GOWORK=off")
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			out, err := build.CombinedOutput()
+			require.NoErrorf(t, err, "%s", out)
 			for _, wrong := range []string{"-no-such-flag", "stray"} {
 				if wrong == "stray" && strings.HasSuffix(dir, "withstores") {
 					continue // its arguments name a command, which it runs
@@ -47,9 +49,8 @@ func TestCommandsRefuseUnknownFlags(t *testing.T) {
 				var stderr bytes.Buffer
 				cmd.Stderr = &stderr
 				err := cmd.Run()
-				if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(stderr.String(), flag) {
-					t.Errorf("%s: %v, want status 2 and a text that names %s:\n%s", wrong, err, flag, &stderr)
-				}
+				assert.Truef(t, cmd.ProcessState.ExitCode() == 2 && strings.Contains(stderr.String(), flag),
+					"%s: %v, want status 2 and a text that names %s:\n%s", wrong, err, flag, &stderr)
 			}
 		})
 	}

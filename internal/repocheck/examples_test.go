@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // TestPackagesHaveExamples: the pages of the packages that programs import begin
@@ -27,18 +29,14 @@ func TestPackagesHaveExamples(t *testing.T) {
 			examples = append(examples, example{path.Dir(name), "func Example" + m[1] + "() {"})
 		}
 	}
-	if len(adapters) != 6 {
-		t.Errorf("found constructors of %d adapters, want 6", len(adapters))
-	}
+	assert.Lenf(t, adapters, 6, "found constructors of %d adapters, want 6", len(adapters))
 	for _, e := range examples {
 		found := false
 		for _, name := range tracked(t, ":(glob)"+e.pkg+"/*_test.go") {
 			text := read(t, name)
 			found = found || strings.Contains(text, "\nfunc Example") && strings.Contains(text, e.want) && strings.Contains(text, "_test\n")
 		}
-		if !found {
-			t.Errorf("package %s has no example %s", e.pkg, e.want)
-		}
+		assert.Truef(t, found, "package %s has no example %s", e.pkg, e.want)
 	}
 }
 
@@ -49,12 +47,8 @@ func TestProgramsSayWhereTheyListen(t *testing.T) {
 	for _, name := range tracked(t, "examples/*main.go") {
 		if m := listens.FindStringSubmatch(read(t, name)); m != nil {
 			n++
-			if !strings.Contains(m[1], "http://localhost"+m[2]) {
-				t.Errorf("%s listens without a line that says so", name)
-			}
+			assert.Containsf(t, m[1], "http://localhost"+m[2], "%s listens without a line that says so", name)
 		}
 	}
-	if n < 10 {
-		t.Errorf("%d programs listen, want those of the examples", n)
-	}
+	assert.Truef(t, n >= 10, "%d programs listen, want those of the examples", n)
 }

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // maxFile is the largest size in bytes of a file in the repository.
@@ -17,24 +20,16 @@ func TestNothingIsBuiltOrHuge(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z")
 	cmd.Dir = root
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		if os.IsNotExist(err) {
 			continue // the file is deleted, but the deletion is not committed yet
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(content) > maxFile {
-			t.Errorf("%s has %d bytes, more than %d", name, len(content), maxFile)
-		}
+		require.NoError(t, err)
+		assert.Truef(t, len(content) <= maxFile, "%s has %d bytes, more than %d", name, len(content), maxFile)
 		for _, magic := range []string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "!<arch>"} {
-			if bytes.HasPrefix(content, []byte(magic)) {
-				t.Errorf("%s is a compiled program", name)
-			}
+			assert.Falsef(t, bytes.HasPrefix(content, []byte(magic)), "%s is a compiled program", name)
 		}
 	}
 }

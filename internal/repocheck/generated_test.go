@@ -8,6 +8,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var generateMethods = regexp.MustCompile(`(?m)^//go:generate go run (\S+/methods -form .*) (\S+)$`)
@@ -19,14 +22,10 @@ func TestMethodsAreFresh(t *testing.T) {
 	for _, dir := range []string{"auth/adapter", "adaptertest/internal/kit", "adaptertest/internal/mutants", "adaptertest/remote"} {
 		dir = filepath.Join(root, filepath.FromSlash(dir))
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, name := range files {
 			content, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, line := range generateMethods.FindAllSubmatch(content, -1) {
 				found++
 				made, generated := filepath.Join(t.TempDir(), "made.go"), filepath.Join(dir, string(line[2]))
@@ -36,16 +35,12 @@ func TestMethodsAreFresh(t *testing.T) {
 					t.Fatalf("%s: %v\n%s", line[0], err, out)
 				}
 				want, err := os.ReadFile(made)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if got, err := os.ReadFile(generated); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s is not what go generate makes of the interfaces (error: %v)", generated, err)
 				}
 			}
 		}
 	}
-	if found != 4 {
-		t.Errorf("found %d files that are generated, want 4", found)
-	}
+	assert.Equalf(t, 4, found, "found %d files that are generated, want 4", found)
 }

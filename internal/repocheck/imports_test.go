@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/imports.txt")
@@ -24,19 +27,14 @@ const maxModules = 20
 // the Makefile names them.
 func TestModulesAreFew(t *testing.T) {
 	all := allModules(t)
-	if len(all) > maxModules {
-		t.Errorf("%d modules, want at most %d", len(all), maxModules)
-	}
+	assert.Truef(t, len(all) <= maxModules, "%d modules, want at most %d", len(all), maxModules)
 	foreign := regexp.MustCompile(`(?m)^FOREIGN := (.*)$`).FindStringSubmatch(read(t, "Makefile"))
 	outside := regexp.MustCompile(`(?m)^OUTSIDE := \$\(FOREIGN\) (.*)$`).FindStringSubmatch(read(t, "Makefile"))
-	if foreign == nil || outside == nil {
-		t.Fatal("the Makefile has no FOREIGN and OUTSIDE")
-	}
+	require.True(t, foreign != nil && outside != nil, "the Makefile has no FOREIGN and OUTSIDE")
 	tested := slices.Concat(modules(t, root), strings.Fields(foreign[1]), strings.Fields(outside[1]))
 	slices.Sort(tested)
-	if !slices.Equal(tested, all) {
-		t.Errorf("go.work and the Makefile name the modules %v, and there are %v", tested, all)
-	}
+	assert.Truef(t, slices.Equal(tested, all),
+		"go.work and the Makefile name the modules %v, and there are %v", tested, all)
 }
 
 // allModules returns the folders of all modules of the repository, sorted.
@@ -70,14 +68,10 @@ func TestImports(t *testing.T) {
 	}
 	golden := filepath.Join("testdata", "imports.txt")
 	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("what the modules build on has changed; if it is meant, run the test with -update\n%s", lineDiff(string(want), got.String()))
 	}
@@ -87,9 +81,7 @@ func TestImports(t *testing.T) {
 func modules(t *testing.T, root string) []string {
 	t.Helper()
 	work, err := os.ReadFile(filepath.Join(root, "go.work"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var dirs []string
 	for line := range strings.Lines(string(work)) {
 		if dir, ok := strings.CutPrefix(strings.TrimSpace(line), "./"); ok {
@@ -129,9 +121,7 @@ func list(t *testing.T, dir string, args ...string) []string {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list in %s: %v\n%s", dir, err, stderr.String())
-	}
+	require.NoErrorf(t, err, "go list in %s: %v\n%s", dir, err, stderr.String())
 	return strings.Fields(string(out))
 }
 

@@ -8,6 +8,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestSuiteIsShort counts the lines of Go without tests, generated files counted. A change
@@ -28,9 +31,8 @@ func TestSuiteIsShort(t *testing.T) {
 		{"the package that an author meets", regexp.MustCompile(`^adaptertest/[^/]+\.go`), 3_000},
 		{"the broken adapters", regexp.MustCompile(`^adaptertest/internal/mutants/`), 13_159},
 	} {
-		if n := lines(t, part.files); n == 0 || n > part.most {
-			t.Errorf("%s: %d lines of Go, want at most %d", part.name, n, part.most)
-		}
+		n := lines(t, part.files)
+		assert.Truef(t, n != 0 && n <= part.most, "%s: %d lines of Go, want at most %d", part.name, n, part.most)
 	}
 }
 
@@ -40,9 +42,7 @@ func lines(t *testing.T, files *regexp.Regexp) (n int) {
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "*.go")
 	cmd.Dir = root
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if strings.HasSuffix(name, "_test.go") || !files.MatchString(name) {
 			continue
@@ -51,9 +51,7 @@ func lines(t *testing.T, files *regexp.Regexp) (n int) {
 		if os.IsNotExist(err) {
 			continue // the file is deleted, but the deletion is not committed yet
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n += bytes.Count(content, []byte("\n"))
 	}
 	return n

@@ -11,6 +11,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // clausesFolder returns the address of the pages that explain the clauses: on main, below the one
@@ -18,9 +21,7 @@ import (
 func clausesFolder(t *testing.T) string {
 	t.Helper()
 	base := regexp.MustCompile(`(?m)^const Repository = "(.+)"$`).FindStringSubmatch(read(t, "adaptertest/internal/pages/pages.go"))
-	if base == nil {
-		t.Fatal("package pages has no constant Repository")
-	}
+	require.NotNil(t, base, "package pages has no constant Repository")
 	return base[1] + "main/adaptertest/"
 }
 
@@ -41,21 +42,16 @@ func TestClausesAreLinks(t *testing.T) {
 		eachComment(pkg, func(name, text string, decl ast.Node) {
 			parsed := pkg.Parser().Parse(text)
 			for _, d := range parsed.Links {
-				if id := clauseID.FindString(d.Text); id != "" && d.URL != folder+pageOf(id) {
-					t.Errorf("%s: %s leads to %s", name, id, d.URL)
-				}
+				id := clauseID.FindString(d.Text)
+				assert.Truef(t, id == "" || d.URL == folder+pageOf(id), "%s: %s leads to %s", name, id, d.URL)
 			}
 			links += len(parsed.Links)
-			if id := plainClause.FindString(string(new(comment.Printer).HTML(parsed))); id != "" {
-				t.Errorf("%s: %s is not a link", name, id)
-			}
-			if decl != nil && plainClause.MatchString(commentsIn(decl)) && !strings.Contains(text, "[clauses]: "+folder+"CLAUSES.md\n") {
-				t.Errorf("%s: its members name clauses, and it has no link to CLAUSES.md", name)
-			}
+			id := plainClause.FindString(string(new(comment.Printer).HTML(parsed)))
+			assert.Emptyf(t, id, "%s: %s is not a link", name, id)
+			assert.Falsef(t, decl != nil && plainClause.MatchString(commentsIn(decl)) && !strings.Contains(text, "[clauses]: "+folder+"CLAUSES.md\n"),
+				"%s: its members name clauses, and it has no link to CLAUSES.md", name)
 		})
-		if links == 0 {
-			t.Errorf("package %s has no links", dir)
-		}
+		assert.NotEqualf(t, 0, links, "package %s has no links", dir)
 	}
 }
 
@@ -68,15 +64,12 @@ func TestAdaptersLinkToTheClauses(t *testing.T) {
 		eachComment(pkg, func(symbol, text string, decl ast.Node) {
 			if plainClause.MatchString(text) || decl != nil && plainClause.MatchString(commentsIn(decl)) {
 				named++
-				if !strings.Contains(pkg.Doc, link) {
-					t.Errorf("%s: %s names clauses, and the comment of the package has no link to CLAUSES.md", name, symbol)
-				}
+				assert.Containsf(t, pkg.Doc, link,
+					"%s: %s names clauses, and the comment of the package has no link to CLAUSES.md", name, symbol)
 			}
 		})
 	}
-	if named == 0 {
-		t.Error("no comment of an adapter names a clause")
-	}
+	assert.NotEqual(t, 0, named, "no comment of an adapter names a clause")
 }
 
 // documentation is the page of a package of the repository.
@@ -86,15 +79,11 @@ func documentation(t *testing.T, dir string) *doc.Package {
 	var files []*ast.File
 	for _, name := range tracked(t, ":(glob)"+dir+"/*.go") {
 		file, err := parser.ParseFile(fset, filepath.Join(root, name), nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files = append(files, file)
 	}
 	pkg, err := doc.NewFromFiles(fset, files, ours+dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return pkg
 }
 

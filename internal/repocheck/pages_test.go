@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPagesShowWhatIsThere compares the pages with the repository: the
@@ -17,9 +20,8 @@ func TestPagesShowWhatIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			page := read(t, name)
 			for _, m := range regexp.MustCompile("(?m)(?:^    |`)make ([a-z][a-z-]*)").FindAllStringSubmatch(page, -1) {
-				if !regexp.MustCompile(`(?m)^` + m[1] + `:`).MatchString(makefile) {
-					t.Errorf("there is no target %s of make", m[1])
-				}
+				assert.Truef(t, regexp.MustCompile(`(?m)^`+m[1]+`:`).MatchString(makefile),
+					"there is no target %s of make", m[1])
 			}
 			for _, link := range regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)]*))?\)`).FindAllStringSubmatch(page, -1) {
 				target := name
@@ -47,9 +49,7 @@ func TestPagesShowCodeThatCompiles(t *testing.T) {
 	for _, name := range pages {
 		t.Run(name, func(t *testing.T) {
 			for _, b := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, name), -1) {
-				if !strings.Contains(sources.String(), folded(b[1])) {
-					t.Errorf("this code stands in no Go file:\n%s", b[1])
-				}
+				assert.Containsf(t, sources.String(), folded(b[1]), "this code stands in no Go file:\n%s", b[1])
 			}
 		})
 	}
@@ -58,9 +58,8 @@ func TestPagesShowCodeThatCompiles(t *testing.T) {
 // TestPagesAreShort keeps the pages with measurements short enough to be read.
 func TestPagesAreShort(t *testing.T) {
 	for name, most := range map[string]int{"BENCHMARKS.md": 6_000, "CONFORMANCE.md": 13_000} {
-		if n := len(read(t, name)); n > most {
-			t.Errorf("%s has %d bytes, more than %d", name, n, most)
-		}
+		n := len(read(t, name))
+		assert.Truef(t, n <= most, "%s has %d bytes, more than %d", name, n, most)
 	}
 }
 
@@ -72,9 +71,7 @@ func tracked(t *testing.T, pattern string) []string {
 	cmd := exec.Command("git", "ls-files", "--", pattern)
 	cmd.Dir = root
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var names []string
 	for name := range strings.Lines(string(out)) {
 		name = strings.TrimSpace(name)
@@ -82,9 +79,7 @@ func tracked(t *testing.T, pattern string) []string {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 0 {
-		t.Fatalf("no file matches %s", pattern)
-	}
+	require.NotEmptyf(t, names, "no file matches %s", pattern)
 	return names
 }
 
@@ -108,9 +103,7 @@ func hasHeading(page, anchor string) bool {
 func read(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(content)
 }
 

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPackagesForTestsPromiseNothing: the packages for tests of the published
@@ -13,9 +16,7 @@ import (
 // interfaces leaves out just them.
 func TestPackagesForTestsPromiseNothing(t *testing.T) {
 	left := regexp.MustCompile(`(?m)^nothing='(.*)'$`).FindStringSubmatch(read(t, ".ci/apidiff"))
-	if left == nil {
-		t.Fatal(".ci/apidiff leaves out no package")
-	}
+	require.NotNil(t, left, ".ci/apidiff leaves out no package")
 	var say, harnesses []string
 	for _, name := range tracked(t, "*.go") {
 		dir := path.Dir(name)
@@ -29,12 +30,9 @@ func TestPackagesForTestsPromiseNothing(t *testing.T) {
 		}
 	}
 	slices.Sort(say)
-	if got := strings.Join(say, "|"); got != left[1] {
-		t.Errorf("%q say that they promise nothing, and .ci/apidiff leaves out %q", got, left[1])
-	}
+	got := strings.Join(say, "|")
+	assert.Equalf(t, left[1], got, "%q say that they promise nothing, and .ci/apidiff leaves out %q", got, left[1])
 	for _, pkg := range harnesses {
-		if !slices.Contains(say, pkg) {
-			t.Errorf("package %s does not say that it promises nothing", pkg)
-		}
+		assert.Truef(t, slices.Contains(say, pkg), "package %s does not say that it promises nothing", pkg)
 	}
 }

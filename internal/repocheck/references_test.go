@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestReferencesResolve checks the references of comments and pages to
@@ -46,9 +49,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 	for _, page := range append([]string{"SECURITY.md"}, tracked(t, "docs/*.md")...) {
 		for _, m := range regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)").FindAllStringSubmatch(read(t, page), -1) {
-			if !strings.Contains(sources.String(), "func "+m[1]+"(") {
-				t.Errorf("%s names %s, which does not exist", page, m[1])
-			}
+			assert.Containsf(t, sources.String(), "func "+m[1]+"(", "%s names %s, which does not exist", page, m[1])
 		}
 	}
 }
@@ -67,9 +68,7 @@ func comments(source string) string {
 func clauseIDs(t *testing.T) map[string]bool {
 	t.Helper()
 	var clauses []struct{ ID string }
-	if err := json.Unmarshal([]byte(read(t, "adaptertest/clauses.json")), &clauses); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(read(t, "adaptertest/clauses.json")), &clauses))
 	ids := map[string]bool{}
 	for _, c := range clauses {
 		ids[c.ID] = true

@@ -17,6 +17,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const ours = "github.com/gatehouse-go/gatehouse/"
@@ -64,14 +67,10 @@ func TestNoTypeKnowsEverything(t *testing.T) {
 			if !listed {
 				limit = maxMethods
 			}
-			if n > limit {
-				t.Errorf("%s has %d methods and functions that take it, more than %d", key, n, limit)
-			}
+			assert.Truef(t, n <= limit, "%s has %d methods and functions that take it, more than %d", key, n, limit)
 		}
 	}
-	if !seen {
-		t.Errorf("there is no type %s", suiteContext)
-	}
+	assert.Truef(t, seen, "there is no type %s", suiteContext)
 }
 
 // The context of a clause has at most maxMethods methods, and the kit exports at
@@ -132,18 +131,15 @@ const maxAuthFiles = 76
 // TestCoreHasFewFiles counts the files of package auth.
 func TestCoreHasFewFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "auth", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n := 0
 	for _, name := range files {
 		if !strings.HasSuffix(name, "_test.go") {
 			n++
 		}
 	}
-	if n == 0 || n > maxAuthFiles {
-		t.Errorf("package auth has %d files without tests, want at most %d", n, maxAuthFiles)
-	}
+	assert.Truef(t, n != 0 && n <= maxAuthFiles,
+		"package auth has %d files without tests, want at most %d", n, maxAuthFiles)
 }
 
 // maxRedacting is the largest number of methods on the page of package auth by
@@ -155,24 +151,18 @@ const maxRedacting = 50
 // redact.Shown in place of them.
 func TestPageOfAuthIsAboutSigningIn(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(root, "auth", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fset := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range names {
 		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !strings.HasSuffix(name, "_test.go") {
 			files = append(files, file)
 		}
 	}
 	page, err := doc.NewFromFiles(fset, files, ours+"auth")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n := 0
 	for _, shown := range page.Types {
 		for _, m := range shown.Methods {
@@ -181,9 +171,8 @@ func TestPageOfAuthIsAboutSigningIn(t *testing.T) {
 			}
 		}
 	}
-	if n == 0 || n > maxRedacting {
-		t.Errorf("the page of package auth shows %d methods LogValue, Format and MarshalJSON, want at most %d", n, maxRedacting)
-	}
+	assert.Truef(t, n != 0 && n <= maxRedacting,
+		"the page of package auth shows %d methods LogValue, Format and MarshalJSON, want at most %d", n, maxRedacting)
 }
 
 // packages returns the packages of the repository, with their types. The types
@@ -200,9 +189,7 @@ func packages(t *testing.T) []*types.Package {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, &stderr)
-	}
+	require.NoErrorf(t, err, "go list: %v\n%s", err, &stderr)
 	type listed struct {
 		ImportPath, Dir, Export string
 		GoFiles                 []string
@@ -232,15 +219,11 @@ func packages(t *testing.T) []*types.Package {
 		var files []*ast.File
 		for _, name := range l.GoFiles {
 			file, err := parser.ParseFile(fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			files = append(files, file)
 		}
 		pkg, err := config.Check(l.ImportPath, fset, files, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found = append(found, pkg)
 	}
 	return found

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // TestNamedTargetsAreRun: CI or the nightly runs each target of make that README,
@@ -15,26 +17,19 @@ func TestNamedTargetsAreRun(t *testing.T) {
 	for _, name := range tracked(t, ".github/workflows/*.yml") {
 		workflows.WriteString(read(t, name))
 	}
-	if !strings.Contains(workflows.String(), "run: .ci/commands\n") {
-		t.Error("no workflow runs .ci/commands")
-	}
+	assert.Contains(t, workflows.String(), "run: .ci/commands\n", "no workflow runs .ci/commands")
 	automation := workflows.String() + read(t, ".ci/run") + read(t, ".ci/commands")
 	run := targets(automation, `(?m)(?:^\s*|run: |exec |timeout --signal INT 120 )make( .*)$`)
 	for _, page := range []string{"README.md", "CONTRIBUTING.md", "RELEASING.md", "BENCHMARKS.md"} {
 		named := targets(read(t, page), "(?m)(?:^    |`)make( [a-z][^#`\n]*)")
-		if len(named) == 0 {
-			t.Errorf("%s names no target; does the test still read it?", page)
-		}
+		assert.NotEmptyf(t, named, "%s names no target; does the test still read it?", page)
 		for _, target := range named {
-			if !slices.Contains(run, target) {
-				t.Errorf("%s names make %s, which neither .ci nor a workflow runs", page, target)
-			}
+			assert.Truef(t, slices.Contains(run, target),
+				"%s names make %s, which neither .ci nor a workflow runs", page, target)
 		}
 	}
 	for name, command := range map[string]string{".ci/run": "make test BENCH=1x\n", ".github/workflows/check.yml": "make bench BENCHTIME=1x\n"} {
-		if !strings.Contains(read(t, name), command) {
-			t.Errorf("%s does not run each benchmark once", name)
-		}
+		assert.Containsf(t, read(t, name), command, "%s does not run each benchmark once", name)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // maxColumns is the length of a line in characters, a tab counted as one, beyond
@@ -83,8 +85,7 @@ func TestLongLinesStayFew(t *testing.T) {
 		if !listed {
 			limit = maxLongLines
 		}
-		if long[dir]*100 > n*limit {
-			t.Errorf("package %s has %d lines longer than %d characters of %d, more than %d%%", dir, long[dir], maxColumns, n, limit)
-		}
+		assert.Truef(t, long[dir]*100 <= n*limit,
+			"package %s has %d lines longer than %d characters of %d, more than %d%%", dir, long[dir], maxColumns, n, limit)
 	}
 }

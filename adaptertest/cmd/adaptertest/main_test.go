@@ -16,6 +16,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/adaptertest/remote"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // programVariable says what this test binary is, instead of running tests: a program that
@@ -126,13 +128,10 @@ func TestExitStatus(t *testing.T) {
 		{"correct", []string{"-rounds", "-1"}, wrong, "Rounds is -1"},
 	} {
 		status, out := runCommand(t, test.program, test.flags...)
-		if status != test.status || !strings.Contains(out, test.says) {
-			t.Errorf("%s %q: status %d, want %d, and %q in\n%s", test.program, test.flags, status, test.status, test.says, out)
-		}
+		assert.Truef(t, status == test.status && strings.Contains(out, test.says),
+			"%s %q: status %d, want %d, and %q in\n%s", test.program, test.flags, status, test.status, test.says, out)
 	}
-	if status := run(nil, os.Stderr, os.Stderr); status != wrong {
-		t.Errorf("without a program the status is %d", status)
-	}
+	assert.Equal(t, wrong, run(nil, os.Stderr, os.Stderr), "without a program the status")
 }
 
 // TestFiles compares the report, the page and the badge of a run with what it printed.
@@ -140,34 +139,25 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	report, page, badge := filepath.Join(dir, "r.json"), filepath.Join(dir, "r.html"), filepath.Join(dir, "r.svg")
 	status, out := runCommand(t, "twice", "-quick", "-only", "VTOK,TIME", "-json", report, "-html", page, "-badge", badge, "-profile", "authjs")
-	if status != broken {
-		t.Fatalf("status %d\n%s", status, out)
-	}
+	require.Equalf(t, broken, status, "status %d\n%s", status, out)
 	var r adaptertest.Report
-	if err := json.Unmarshal(read(t, report), &r); err != nil || !r.Complete {
-		t.Fatalf("%v, complete %v", err, r.Complete)
-	}
-	if !strings.Contains(r.Verdict(), "(profile authjs)") || !strings.HasSuffix(strings.TrimSpace(out), r.Summary()) {
-		t.Errorf("the verdict is %q, and the last line is not the summary:\n%s", r.Verdict(), out)
-	}
-	if x, _ := r.Result("TIME-08"); x.Outcome != adaptertest.Pass {
-		t.Errorf("TIME-08 in another zone: %s %s %v", x.Outcome, x.Reason, x.Evidence)
-	}
+	err := json.Unmarshal(read(t, report), &r)
+	require.Truef(t, err == nil && r.Complete, "%v, complete %v", err, r.Complete)
+	assert.Truef(t, strings.Contains(r.Verdict(), "(profile authjs)") && strings.HasSuffix(strings.TrimSpace(out), r.Summary()),
+		"the verdict is %q, and the last line is not the summary:\n%s", r.Verdict(), out)
+	x, _ := r.Result("TIME-08")
+	assert.Equalf(t, adaptertest.Pass, x.Outcome, "TIME-08 in another zone: %s %s %v", x.Outcome, x.Reason, x.Evidence)
 	html := string(read(t, page))
 	for _, x := range r.Results {
-		if n := strings.Count(html, fmt.Sprintf(`id="%s"><summary`, x.Clause.ID)); n != 1 {
-			t.Errorf("the page has %d lines for %s, want one", n, x.Clause.ID)
-		}
+		n := strings.Count(html, fmt.Sprintf(`id="%s"><summary`, x.Clause.ID))
+		assert.Equalf(t, 1, n, "the page has %d lines for %s, want one", n, x.Clause.ID)
 	}
 	for _, loads := range []string{"src=", "srcset=", "<script", "<link", "<iframe", "url(", "@import"} {
-		if strings.Contains(html, loads) {
-			t.Errorf("the page loads something: %s", loads)
-		}
+		assert.NotContainsf(t, html, loads, "the page loads something: %s", loads)
 	}
 	svg := read(t, badge)
-	if err := xml.Unmarshal(svg, new(struct{})); err != nil || !strings.Contains(string(svg), r.Verdict()) {
-		t.Errorf("%v in the badge\n%s", err, svg)
-	}
+	err = xml.Unmarshal(svg, new(struct{}))
+	assert.Truef(t, err == nil && strings.Contains(string(svg), r.Verdict()), "%v in the badge\n%s", err, svg)
 }
 
 // TestDiesKeepsResults looks at the report of a program that ended in the middle.
@@ -175,12 +165,9 @@ func TestDiesKeepsResults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.json")
 	runCommand(t, "dies", "-only", "ACCT-01,ACCT-10", "-parallel", "1", "-json", file)
 	var r adaptertest.Report
-	if err := json.Unmarshal(read(t, file), &r); err != nil {
-		t.Fatal(err)
-	}
-	if x, ok := r.Result("ACCT-01"); !ok || x.Outcome != adaptertest.Pass {
-		t.Errorf("ACCT-01: %v", x)
-	}
+	require.NoError(t, json.Unmarshal(read(t, file), &r))
+	x, ok := r.Result("ACCT-01")
+	assert.Truef(t, ok && x.Outcome == adaptertest.Pass, "ACCT-01: %v", x)
 	if len(r.With(adaptertest.NotReached)) == 0 || len(r.With(adaptertest.Fail)) > 0 {
 		t.Error(r.Summary())
 	}
@@ -189,9 +176,7 @@ func TestDiesKeepsResults(t *testing.T) {
 func read(t *testing.T, file string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(file) //nolint:gosec // a file of the test
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text
 }
 
@@ -212,14 +197,12 @@ func TestProfileBlamesOnce(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "r.json")
 		status, out := runCommand(t, "looser", append(test.flags, "-quick", "-only", about+","+others+","+apart, "-json", file)...)
 		var r adaptertest.Report
-		if err := json.Unmarshal(read(t, file), &r); err != nil || status != broken {
-			t.Fatalf("status %d, %v\n%s", status, err, out)
-		}
+		err := json.Unmarshal(read(t, file), &r)
+		require.Truef(t, err == nil && status == broken, "status %d, %v\n%s", status, err, out)
 		want := strings.Split(test.broken, ",")
 		for _, x := range r.Results {
-			if slices.Contains(want, x.Clause.ID) != (x.Outcome == adaptertest.Fail) {
-				t.Errorf("%q: %s is %q: %s\n%s", test.flags, x.Clause.ID, x.Outcome, x.Reason, strings.Join(x.Evidence, "\n"))
-			}
+			assert.Equalf(t, x.Outcome == adaptertest.Fail, slices.Contains(want, x.Clause.ID),
+				"%q: %s is %q: %s\n%s", test.flags, x.Clause.ID, x.Outcome, x.Reason, strings.Join(x.Evidence, "\n"))
 		}
 	}
 }
@@ -228,17 +211,14 @@ func TestProfileBlamesOnce(t *testing.T) {
 func TestProfiles(t *testing.T) {
 	for _, name := range profileNames() {
 		p, _, err := profileNamed(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, c := range adaptertest.Clauses() {
 			if sentence := p.Clauses[c.ID]; sentence != "" && (c.Basis == "SEC" || !strings.HasSuffix(sentence, ".")) {
 				t.Errorf("%s leaves out %s, of basis %s: %q", name, c.ID, c.Basis, sentence)
 			}
 		}
-		if _, err := adaptertest.Check(t.Context(), adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return model.New() }},
-			adaptertest.Options{Only: []string{"USER-01"}, Profile: p}); err != nil {
-			t.Error(err)
-		}
+		_, err = adaptertest.Check(t.Context(), adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return model.New() }},
+			adaptertest.Options{Only: []string{"USER-01"}, Profile: p})
+		assert.NoError(t, err)
 	}
 }

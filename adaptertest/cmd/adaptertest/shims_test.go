@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var every = flag.Bool("every-shim", false, "TestNode runs all shims, over the servers that the environment names")
@@ -27,9 +29,8 @@ func TestPython(t *testing.T) {
 	python := installed(t, "python3")
 	for _, script := range []string{"dict_store.py", "sqlite_store.py"} {
 		t.Run(script, func(t *testing.T) {
-			if status, out := runShim("--", python, filepath.Join(interop, "python", script)); status != kept {
-				t.Errorf("status %d\n%s", status, out)
-			}
+			status, out := runShim("--", python, filepath.Join(interop, "python", script))
+			assert.Equalf(t, kept, status, "status %d\n%s", status, out)
 		})
 	}
 }
@@ -67,9 +68,8 @@ func TestNode(t *testing.T) {
 			outcomes := map[adaptertest.Outcome]int{}
 			for _, x := range r.Results {
 				outcomes[x.Outcome]++
-				if faults && x.Clause.Group() == "FAULT" && x.Outcome == adaptertest.NotVerified && !slices.Contains(x.Needs, "Pooled") {
-					t.Errorf("%s is not verified behind the proxy: %s", x.Clause.ID, x.Reason)
-				}
+				assert.Falsef(t, faults && x.Clause.Group() == "FAULT" && x.Outcome == adaptertest.NotVerified && !slices.Contains(x.Needs, "Pooled"),
+					"%s is not verified behind the proxy: %s", x.Clause.ID, x.Reason)
 			}
 			t.Logf("%s%v", out, outcomes)
 		})
@@ -80,9 +80,7 @@ func TestNode(t *testing.T) {
 func target(t *testing.T, server string) string {
 	t.Helper()
 	u, err := url.Parse(server)
-	if err != nil || u.Host == "" {
-		t.Fatalf("the environment names no server: %q, %v", server, err)
-	}
+	require.Truef(t, err == nil && u.Host != "", "the environment names no server: %q, %v", server, err)
 	return u.Host
 }
 

@@ -8,26 +8,22 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pages"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestPagesAreUpToDate(t *testing.T) {
 	want := render(adaptertest.Clauses())
 	for file, text := range want {
 		got, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != text {
-			t.Errorf("%s is not what clauses.json and advice.json make: run go generate in adaptertest", file)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, text, string(got),
+			"%s is not what clauses.json and advice.json make: run go generate in adaptertest", file)
 	}
 	there, err := filepath.Glob(filepath.Join("..", "..", "clauses", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(there) != len(want)-1 {
-		t.Errorf("%d files in clauses, want one for each of %d groups", len(there), len(want)-1)
-	}
+	require.NoError(t, err)
+	assert.Equalf(t, len(want)-1, len(there),
+		"%d files in clauses, want one for each of %d groups", len(there), len(want)-1)
 }
 
 // TestLinksLeadToTheClause follows the address that a failure names to the heading in this repository.
@@ -47,21 +43,16 @@ func TestEveryClauseIsExplained(t *testing.T) {
 		for what, text := range map[string]string{
 			"rule": c.Rule, "test": c.Test, "reason": c.Reason, "fix for SQL": c.Fix.SQL, "fix for Redis": c.Fix.Redis, "fix for MongoDB": c.Fix.Mongo,
 		} {
-			if len(text) < 8 || !strings.ContainsAny(text[len(text)-1:], ".)") {
-				t.Errorf("%s: the %s is %q, want a sentence", c.ID, what, text)
-			}
+			assert.Truef(t, len(text) >= 8 && strings.ContainsAny(text[len(text)-1:], ".)"),
+				"%s: the %s is %q, want a sentence", c.ID, what, text)
 		}
-		if groups[c.Group()] == "" {
-			t.Errorf("%s: the group has no title", c.ID)
-		}
+		assert.NotEmptyf(t, groups[c.Group()], "%s: the group has no title", c.ID)
 	}
 }
 
 func TestMarkup(t *testing.T) {
-	if got, want := escape("a_b <c> *d*"), `a\_b &lt;c&gt; \*d\*`; got != want {
-		t.Errorf("escape: got %s, want %s", got, want)
-	}
-	if got, want := link("next-auth#12 and x/y-z#3"), "[next-auth#12](https://github.com/nextauthjs/next-auth/issues/12) and [x/y-z#3](https://github.com/x/y-z/issues/3)"; got != want {
-		t.Errorf("link: got %s, want %s", got, want)
-	}
+	got, want := escape("a_b <c> *d*"), `a\_b &lt;c&gt; \*d\*`
+	assert.Equal(t, want, got, "escape")
+	got, want = link("next-auth#12 and x/y-z#3"), "[next-auth#12](https://github.com/nextauthjs/next-auth/issues/12) and [x/y-z#3](https://github.com/x/y-z/issues/3)"
+	assert.Equal(t, want, got, "link")
 }

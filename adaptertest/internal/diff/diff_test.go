@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 func TestRecords(t *testing.T) {
@@ -14,28 +15,17 @@ func TestRecords(t *testing.T) {
 	a := adapter.User{ID: "1", Name: new("Ada"), EmailVerified: &now}
 	b := a
 	b.EmailVerified = new(now.In(time.FixedZone("x", 3600)))
-	if d := Records(&a, &b, time.Millisecond); d != "" {
-		t.Errorf("equal instants differ: %s", d)
-	}
+	assert.Empty(t, Records(&a, &b, time.Millisecond), "equal instants differ")
 	b.Name = nil
-	if d := Records(&a, &b, time.Millisecond); d != `Name got "Ada", want nil` {
-		t.Errorf("got %q", d)
-	}
+	assert.Equal(t, `Name got "Ada", want nil`, Records(&a, &b, time.Millisecond))
 	x := adapter.Account{AuthorizationDetails: json.RawMessage(`[{"a":1, "b":2}]`)}
 	y := adapter.Account{AuthorizationDetails: json.RawMessage(`[{"b":2,"a":1}]`)}
-	if d := Records(x, y, 1); d != "" {
-		t.Errorf("equal JSON differs: %s", d)
-	}
+	assert.Empty(t, Records(x, y, 1), "equal JSON differs")
 	y.AuthorizationDetails = nil
-	if Records(x, y, 1) == "" {
-		t.Error("null and JSON do not differ")
-	}
-	if Records((*adapter.User)(nil), &a, 1) == "" || Records((*adapter.User)(nil), (*adapter.User)(nil), 1) != "" {
-		t.Error("nil records compare wrongly")
-	}
-	if !errors.Is(adapter.ErrUnsupported, errors.ErrUnsupported) {
-		t.Error("ErrUnsupported")
-	}
+	assert.NotEmpty(t, Records(x, y, 1), "null and JSON do not differ")
+	assert.True(t, Records((*adapter.User)(nil), &a, 1) != "" && Records((*adapter.User)(nil), (*adapter.User)(nil), 1) == "",
+		"nil records compare wrongly")
+	assert.ErrorIs(t, adapter.ErrUnsupported, errors.ErrUnsupported, "ErrUnsupported")
 }
 
 // TestShowChanges shows an update: what it sets, with instants that a person can read.
@@ -43,10 +33,8 @@ func TestShowChanges(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	update := adapter.SessionUpdate{SessionToken: "t", Expires: adapter.To(end)}
-	if got, want := Show(update), `{SessionToken: "t" Expires: 2026-11-25T12:00:00Z}`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got := Show(adapter.UserUpdate{EmailVerified: adapter.To(&end), Name: adapter.To[*string](nil)}); got != "{Name: nil EmailVerified: 2026-11-25T12:00:00Z}" {
-		t.Error(got)
-	}
+	got, want := Show(update), `{SessionToken: "t" Expires: 2026-11-25T12:00:00Z}`
+	assert.Equal(t, want, got)
+	got = Show(adapter.UserUpdate{EmailVerified: adapter.To(&end), Name: adapter.To[*string](nil)})
+	assert.Equal(t, "{Name: nil EmailVerified: 2026-11-25T12:00:00Z}", got)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/history"
+	"github.com/stretchr/testify/assert"
 )
 
 // spend is a call that uses a token. It got the token or found none.
@@ -42,9 +43,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := history.Judge(true, test.calls, once); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
+			assert.Equal(t, test.want, history.Judge(true, test.calls, once))
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // shortOfTime is a clause of a brief run that has had its time.
@@ -24,9 +26,7 @@ func TestOneCaseIsTriedInAnyTime(t *testing.T) {
 			came++
 			return true
 		})
-		if came != 1 {
-			t.Errorf("seed %d: %d cases, want 1", seed, came)
-		}
+		assert.Equalf(t, 1, came, "seed %d: %d cases, want 1", seed, came)
 	}
 }
 
@@ -41,9 +41,8 @@ func TestOneStepIsTriedInAnyTime(t *testing.T) {
 				came++
 				return true
 			})
-			if want := min(steps, 1); came != want {
-				t.Errorf("seed %d, a call of %d steps: %d steps, want %d", seed, steps, came, want)
-			}
+			want := min(steps, 1)
+			assert.Equalf(t, want, came, "seed %d, a call of %d steps: %d steps, want %d", seed, steps, came, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 // stateError is an error with a code of PostgreSQL.
@@ -53,16 +54,13 @@ func TestWaitedCallsEndTheRun(t *testing.T) {
 		other.Errorf("and this, too")
 		end()
 		f := finding(c)
-		if got := f.Reason == Hangs; got != x.want {
-			t.Errorf("%s: got %+v, want a call that hangs: %t", what, f, x.want)
-		}
+		assert.Equalf(t, x.want, f.Reason == Hangs, "%s: got %+v, want a call that hangs: %t", what, f, x.want)
 		if !x.want {
 			continue
 		}
-		if len(f.Evidence) != 1 || !strings.HasPrefix(f.Evidence[0], `CreateUser("y") = nil, error: database is locked`) ||
-			!strings.Contains(f.Evidence[0], "the last calls before it:\n  UseVerificationToken(\"x\")") {
-			t.Errorf("%s: got the evidence %q", what, f.Evidence)
-		}
+		assert.Truef(t, len(f.Evidence) == 1 && strings.HasPrefix(f.Evidence[0], `CreateUser("y") = nil, error: database is locked`) &&
+			strings.Contains(f.Evidence[0], "the last calls before it:\n  UseVerificationToken(\"x\")"),
+			"%s: got the evidence %q", what, f.Evidence)
 		if o := finding(other); o.Outcome != NotReached || o.Reason != "calls hang, see VTOK-02" {
 			t.Errorf("%s: another clause is %+v, want not reached", what, o)
 		}

@@ -1,16 +1,19 @@
 package kit
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
 
 // TestMethodsHaveSignatures compares the table of methods with the interfaces.
 func TestMethodsHaveSignatures(t *testing.T) {
 	t.Parallel()
-	if len(methods) != len(signatures) {
-		t.Fatalf("the table has %d methods, the interfaces %d", len(methods), len(signatures))
-	}
+	require.Equalf(t, len(signatures), len(methods),
+		"the table has %d methods, the interfaces %d", len(methods), len(signatures))
 	for i, m := range methods {
-		if m.Name != signatures[i].name {
-			t.Errorf("method %d of the table is %s, of the interfaces %s", i, m.Name, signatures[i].name)
-		}
+		assert.Equalf(t, signatures[i].name, m.Name,
+			"method %d of the table is %s, of the interfaces %s", i, m.Name, signatures[i].name)
 	}
 }

@@ -2,7 +2,6 @@ package kit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/goroutines"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestStacksBeginWithWhatIsAwaited has other goroutines of the suite beside the one that
@@ -35,9 +36,7 @@ func TestStacksBeginWithWhatIsAwaited(t *testing.T) {
 		text <- strings.Join(goroutines.Others(), "\n")
 	}()
 	first, _, _ := strings.Cut(<-text, "\ngoroutine ")
-	if !strings.Contains(first, "(*HarnessTB).RunCleanups") {
-		t.Errorf("the first stack is not that of the clean-up:\n%s", first)
-	}
+	assert.Contains(t, first, "(*HarnessTB).RunCleanups", "the first stack is not that of the clean-up")
 }
 
 // returns is an adapter whose lookup by address returns the error.
@@ -63,16 +62,10 @@ func TestIdle(t *testing.T) {
 		idle := calls.Idle()
 		idle()
 		calls.add("GetUser", nil, nil, x.err)
-		if got := idle(); got != x.want {
-			t.Errorf("after a call that returned %v: idle is %t, want %t", x.err, got, x.want)
-		}
-		if !idle() {
-			t.Error("no call has returned since, and idle is false")
-		}
+		assert.Equalf(t, x.want, idle(), "after a call that returned %v: idle", x.err)
+		assert.True(t, idle(), "no call has returned since, and idle is false")
 		_, _ = Snapshot(t.Context(), &Context{Run: NewRun(&Harness{}, 1, 1), Trace: &calls}, returns{err: x.err}, Keys{Emails: []string{"x"}})
-		if got := idle(); got != x.want {
-			t.Errorf("after a call without the observer that returned %v: idle is %t, want %t", x.err, got, x.want)
-		}
+		assert.Equalf(t, x.want, idle(), "after a call without the observer that returned %v: idle", x.err)
 	}
 }
 
@@ -81,9 +74,7 @@ func TestTempDirLosesLateFiles(t *testing.T) {
 	const directories, files = 20, 200
 	for range directories {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var late sync.WaitGroup
 		begun := make(chan struct{})
 		late.Go(func() {
@@ -100,11 +91,8 @@ func TestTempDirLosesLateFiles(t *testing.T) {
 		<-begun
 		err = removeAll(dir)
 		late.Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("%s is still there: %v", dir, err)
-		}
+		require.NoError(t, err)
+		_, err = os.Stat(dir)
+		require.ErrorIsf(t, err, fs.ErrNotExist, "%s is still there", dir)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/matrix"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // sample is a matrix with four wirings: one that conforms, one that breaks the clause, one that was left out and one that
@@ -56,9 +58,7 @@ func must(t *testing.T, level adaptertest.Level) string {
 // TestTitles checks that every group of the contract has a title.
 func TestTitles(t *testing.T) {
 	var b strings.Builder
-	if err := sample(t, "").WritePage(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sample(t, "").WritePage(&b))
 	for _, clause := range adaptertest.Clauses() {
 		if bare := `class="label">` + clause.Group() + "<"; strings.Contains(b.String(), bare) {
 			t.Errorf("the group %s has no title", clause.Group())
@@ -83,9 +83,7 @@ func TestFailed(t *testing.T) {
 			if test.broken != "" {
 				m.Columns = append(m.Columns, matrix.Column{Adapter: "redis", Wiring: "one server", Broken: test.broken})
 			}
-			if got := m.Failed(); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
+			assert.Equal(t, test.want, m.Failed())
 		})
 	}
 }
@@ -96,9 +94,7 @@ func TestRenderings(t *testing.T) {
 	m := sample(t, broken)
 	render := func(write func(*strings.Builder) error) string {
 		var b strings.Builder
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, write(&b))
 		return b.String()
 	}
 	for name, text := range map[string]string{
@@ -107,50 +103,35 @@ func TestRenderings(t *testing.T) {
 		"page":     render(func(b *strings.Builder) error { return m.WritePage(b) }),
 	} {
 		for _, want := range []string{"ounds", "0.2", "3.25"} { // the load of the machine
-			if name != "text" && !strings.Contains(text, want) {
-				t.Errorf("%s: %q is missing", name, want)
-			}
+			assert.Truef(t, name == "text" || strings.Contains(text, want), "%s: %q is missing", name, want)
 		}
 		for _, want := range []string{broken, "fails", "conforms", "SQLite 3.53.4", "one process", "replica set", "no registry offers mongo:8"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: %q is missing", name, want)
-			}
+			assert.Containsf(t, text, want, "%s: %q is missing", name, want)
 		}
 		// Two wirings have the same reason for the same clauses.
-		if name == "markdown" && strings.Count(text, "  - memory, one process; sqlite, modernc: ") != 1 {
-			t.Errorf("the wirings with the same clauses don't share a line:\n%s", text)
-		}
+		assert.Falsef(t, name == "markdown" && strings.Count(text, "  - memory, one process; sqlite, modernc: ") != 1,
+			"the wirings with the same clauses don't share a line:\n%s", text)
 	}
 }
 
 // TestPageNeedsNothing checks that the page loads nothing and runs no script, also if evidence contains markup.
 func TestPageNeedsNothing(t *testing.T) {
 	var b strings.Builder
-	if err := sample(t, must(t, adaptertest.Must)).WritePage(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sample(t, must(t, adaptertest.Must)).WritePage(&b))
 	for _, bad := range []string{`<script`, `<link`, `<img`, `<iframe`, `@import`, `url(`, `src=`, `http://`, `https://`} {
-		if strings.Contains(b.String(), bad) {
-			t.Errorf("the page holds %q", bad)
-		}
+		assert.NotContainsf(t, b.String(), bad, "the page holds %q", bad)
 	}
-	if ids := regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(b.String(), -1); len(ids) < len(adaptertest.Clauses()) {
-		t.Errorf("got %d anchors, want one for each clause", len(ids))
-	}
+	ids := regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(b.String(), -1)
+	assert.Truef(t, len(ids) >= len(adaptertest.Clauses()), "got %d anchors, want one for each clause", len(ids))
 }
 
 // TestJSON checks that the matrix can be read back.
 func TestJSON(t *testing.T) {
 	m := sample(t, must(t, adaptertest.Must))
 	var b strings.Builder
-	if err := m.WriteJSON(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.WriteJSON(&b))
 	var back matrix.Matrix
-	if err := json.Unmarshal([]byte(b.String()), &back); err != nil {
-		t.Fatal(err)
-	}
-	if len(back.Columns) != len(m.Columns) || back.Columns[1].Report == nil || len(back.Columns[1].Report.Results) != len(adaptertest.Clauses()) || !back.Failed() {
-		t.Errorf("the matrix came back changed: %d wirings", len(back.Columns))
-	}
+	require.NoError(t, json.Unmarshal([]byte(b.String()), &back))
+	assert.Truef(t, len(back.Columns) == len(m.Columns) && back.Columns[1].Report != nil && len(back.Columns[1].Report.Results) == len(adaptertest.Clauses()) && back.Failed(),
+		"the matrix came back changed: %d wirings", len(back.Columns))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/require"
 )
 
 // The questions below correspond to the adapter tests of Auth.js,
@@ -51,9 +52,7 @@ func AuthJS(t testing.TB, m Mutant) string {
 		}
 	case *lite:
 		plain, err := sqlite.New(b.db)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		q.behind = plain
 		if _, err := plain.GetUser(q.ctx, "nobody"); err != nil {
 			q.behind = b.Adapter // sqlite.New refuses a schema that is broken on purpose

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestCorrectAdaptersOfOtherKinds runs the quick groups of the suite on each. The
@@ -14,13 +16,10 @@ func TestCorrectAdaptersOfOtherKinds(t *testing.T) {
 		t.Run(strings.ReplaceAll(k.Name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			report, err := adaptertest.Check(t.Context(), k.Harness(), adaptertest.Options{Only: k.Quick(), Rounds: rounds(0.03, 0.2)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, x := range report.With(adaptertest.Fail) {
-				if !strings.Contains(k.Except, x.Clause.ID) {
-					t.Errorf("%s %s: %s\n%s", x.Clause.Level, x.Clause.ID, x.Clause.Rule, strings.Join(x.Evidence, "\n"))
-				}
+				assert.Containsf(t, k.Except, x.Clause.ID,
+					"%s %s: %s\n%s", x.Clause.Level, x.Clause.ID, x.Clause.Rule, strings.Join(x.Evidence, "\n"))
 			}
 		})
 	}

@@ -7,6 +7,7 @@ require (
 	github.com/gatehouse-go/gatehouse/adapters/sqlite v0.0.0
 	github.com/gatehouse-go/gatehouse/adaptertest v0.0.0
 	github.com/gatehouse-go/gatehouse/auth v0.0.0
+	github.com/stretchr/testify v1.12.1
 	modernc.org/sqlite v1.62.0
 )
 
@@ -20,6 +21,7 @@ require (
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect

@@ -6,6 +6,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/memory/memorytest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestBrokenModelIsNoticed breaks the model that histories and sequences are judged with. Correct
@@ -22,15 +24,11 @@ func TestBrokenModelIsNoticed(t *testing.T) { // not parallel: the model is one 
 					model.Broken = method
 					report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Only: []string{clause}, Rounds: 0.1})
 					model.Broken = ""
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					result, _ := report.Result(clause)
 					noticed = result.Outcome == adaptertest.Fail
 				}
-				if !noticed {
-					t.Errorf("%s passes %s with a model that loses the change of %s", h.Name, clause, method)
-				}
+				assert.Truef(t, noticed, "%s passes %s with a model that loses the change of %s", h.Name, clause, method)
 			}
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestMain lets more tests run at once than the machine has processors, because slow
@@ -48,9 +50,7 @@ func TestMutantsAreCaught(t *testing.T) {
 			for again := 0; again < 4 && byLuck && err == nil && len(v.Missed) > 0; again++ {
 				v, err = Judge(t.Context(), m, false, Everything)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for id, said := range v.Missed {
 				t.Errorf("%s: the adapter does not fail clause %s: %s", m.Fault, id, said)
 			}
@@ -66,9 +66,8 @@ func TestMutantsAreCaught(t *testing.T) {
 		args := slices.Concat([]string{"test"}, detector, []string{"-count=1", "-v", "-run", which, "."})
 		out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
 		for _, name := range racing {
-			if err != nil || !strings.Contains(string(out), "--- PASS: TestMutantsAreCaught/"+name) {
-				t.Fatalf("%s: %v\n%s", name, err, out)
-			}
+			require.Truef(t, err == nil && strings.Contains(string(out), "--- PASS: TestMutantsAreCaught/"+name),
+				"%s: %v\n%s", name, err, out)
 		}
 	})
 }
@@ -97,14 +96,10 @@ func TestBasesConform(t *testing.T) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
 			report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Strict: true, Rounds: rounds(0.1, 1)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !strings.HasPrefix(report.Verdict(), "conforms") {
 				var text strings.Builder
-				if err := report.WriteText(&text); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, report.WriteText(&text))
 				t.Error(text.String())
 			}
 		})
@@ -118,18 +113,14 @@ func TestMutantsAreWellFormed(t *testing.T) {
 		clauses[c.ID] = true
 	}
 	for _, m := range All() {
-		if names[m.Name] || m.Fault == "" || len(m.Fails)+len(m.Detector) == 0 || (m.mem == nil) == (m.lite == nil && m.db == nil) {
-			t.Errorf("%q: the name is not unique, the fault or the clauses are missing, or the base is not exactly one", m.Name)
-		}
+		assert.Falsef(t, names[m.Name] || m.Fault == "" || len(m.Fails)+len(m.Detector) == 0 || (m.mem == nil) == (m.lite == nil && m.db == nil),
+			"%q: the name is not unique, the fault or the clauses are missing, or the base is not exactly one", m.Name)
 		names[m.Name] = true
-		if m.Listed != "" && listed[m.Listed] {
-			t.Errorf("%s: two mutants have the number", m.Listed)
-		}
+		assert.Falsef(t, m.Listed != "" && listed[m.Listed], "%s: two mutants have the number", m.Listed)
 		listed[m.Listed] = true
 		for i, id := range m.Fails {
-			if !clauses[id] || slices.Contains(m.Fails[:i], id) {
-				t.Errorf("%q: clause %s does not exist or is named twice", m.Name, id)
-			}
+			assert.Truef(t, clauses[id] && !slices.Contains(m.Fails[:i], id),
+				"%q: clause %s does not exist or is named twice", m.Name, id)
 		}
 	}
 	t.Logf("%d mutants", len(All()))
@@ -150,9 +141,8 @@ func TestAuthJSQuestions(t *testing.T) {
 		})
 	}
 	for _, base := range []Mutant{{Name: "mem", mem: func(_ *mem, w *with) {}}, {Name: "lite"}} {
-		if name := AuthJS(t, base); name != "" {
-			t.Errorf("the question %q fails the correct adapter %s", name, base.Name)
-		}
+		name := AuthJS(t, base)
+		assert.Emptyf(t, name, "the question %q fails the correct adapter %s", name, base.Name)
 	}
 }
 
@@ -165,34 +155,24 @@ func TestFilesAreNamedForTheirGroup(t *testing.T) {
 		groups[strings.ToLower(c.Group())] = true
 	}
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	inGroups := 0
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, imported := range file.Imports {
-			if !strings.HasSuffix(name, "_test.go") && strings.Contains(imported.Path.Value, "/adaptertest/internal/model") {
-				t.Errorf("%s imports the model with which the suite judges", name)
-			}
+			assert.Falsef(t, !strings.HasSuffix(name, "_test.go") && strings.Contains(imported.Path.Value, "/adaptertest/internal/model"),
+				"%s imports the model with which the suite judges", name)
 		}
 		group := strings.TrimSuffix(name, ".go")
 		for mutant, clause := range namedFirst(file) {
-			if of, _, _ := strings.Cut(clause, "-"); strings.ToLower(of) != group {
-				t.Errorf("%s: the first clause of %q is %s", name, mutant, clause)
-			}
+			of, _, _ := strings.Cut(clause, "-")
+			assert.Equalf(t, group, strings.ToLower(of), "%s: the first clause of %q is %s", name, mutant, clause)
 			inGroups++
 		}
-		if groups[group] && len(namedFirst(file)) == 0 {
-			t.Errorf("%s has no broken adapter", name)
-		}
+		assert.Falsef(t, groups[group] && len(namedFirst(file)) == 0, "%s has no broken adapter", name)
 	}
-	if inGroups < 700 {
-		t.Errorf("only %d broken adapters are in files that this test reads", inGroups)
-	}
+	assert.Truef(t, inGroups >= 700, "only %d broken adapters are in files that this test reads", inGroups)
 }
 
 // namedFirst returns the name and the first clause of each mutant of a file.
@@ -237,8 +217,7 @@ func TestEveryClauseHasAMutant(t *testing.T) {
 	}
 	for _, c := range adaptertest.Clauses() {
 		// ACCT-19 is about extra fields, for which the account type has no room.
-		if c.Level != adaptertest.May && !failed[c.ID] && c.ID != "ACCT-19" {
-			t.Errorf("no mutant fails %s: %s", c.ID, c.Rule)
-		}
+		assert.Truef(t, c.Level == adaptertest.May || failed[c.ID] || c.ID == "ACCT-19",
+			"no mutant fails %s: %s", c.ID, c.Rule)
 	}
 }

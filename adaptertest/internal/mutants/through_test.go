@@ -9,6 +9,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/through"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestBasesThroughProtocol compares each verdict over the correct adapters through the
@@ -22,13 +24,9 @@ func TestBasesThroughProtocol(t *testing.T) {
 			t.Parallel()
 			options := adaptertest.Options{Rounds: adaptertest.QuickRounds, Parallel: 4}
 			direct, err := adaptertest.Check(t.Context(), h, options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			remote, err := adaptertest.Check(t.Context(), through.Harness(h), options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, d := range through.Differences(direct, remote) {
 				t.Error(d)
 			}
@@ -118,15 +116,11 @@ func TestMutantsThroughProtocol(t *testing.T) {
 			for try := 1; missed != "" && try < aloneTries; try++ {
 				missed = missedThrough(t, m)
 			}
-			if missed != "" {
-				t.Errorf("%s: not noticed through the protocol, and no reason is given: %s", m.Fault, missed)
-			}
+			assert.Emptyf(t, missed, "%s: not noticed through the protocol, and no reason is given", m.Fault)
 		})
 	}
 	for name := range unnoticed {
-		if !known[name] {
-			t.Errorf("there is no broken adapter %q", name)
-		}
+		assert.Truef(t, known[name], "there is no broken adapter %q", name)
 	}
 }
 
@@ -135,9 +129,7 @@ func TestMutantsThroughProtocol(t *testing.T) {
 func missedThrough(t *testing.T, m Mutant) string {
 	t.Helper()
 	v, err := Judge(t.Context(), m, false, Protocol)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(v.Failed) > 0 {
 		return ""
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // soon is how long the quick form may take on an adapter that waits.
@@ -32,18 +34,12 @@ func TestWaitingMutantsEndSoon(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			m, ok := found[name]
-			if !ok {
-				t.Fatal("there is no such mutant")
-			}
+			require.True(t, ok, "there is no such mutant")
 			h := m.Harness()
 			h.Parallel = 4
 			report, err := adaptertest.Check(t.Context(), h, adaptertest.Options{Rounds: adaptertest.QuickRounds})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if report.Duration > soon {
-				t.Errorf("the run took %v, want at most %v", report.Duration, soon)
-			}
+			require.NoError(t, err)
+			assert.Truef(t, report.Duration <= soon, "the run took %v, want at most %v", report.Duration, soon)
 			var hang []string
 			for _, x := range report.With(adaptertest.Fail) {
 				if x.Reason == "a call hangs" {

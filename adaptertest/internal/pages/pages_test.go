@@ -1,6 +1,10 @@
 package pages
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
 
 func TestClause(t *testing.T) {
 	const base = "https://github.com/gatehouse-go/gatehouse/blob/"
@@ -10,8 +14,6 @@ func TestClause(t *testing.T) {
 		"(devel)":                            base + "main/adaptertest/clauses/vtok.md#vtok-04",
 		"v0.0.0-20261126013512-0123456789ab": base + "main/adaptertest/clauses/vtok.md#vtok-04",
 	} {
-		if got := Clause("VTOK-04", version); got != want {
-			t.Errorf("%s: got %s, want %s", version, got, want)
-		}
+		assert.Equal(t, want, Clause("VTOK-04", version), version)
 	}
 }

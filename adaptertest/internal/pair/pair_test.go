@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/pair"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestTogether: both functions run once in each round, and have returned when it ends. In some rounds they
@@ -34,16 +36,11 @@ func TestTogether(t *testing.T) {
 			}
 			for range rounds {
 				p.Together(call, call)
-				if inside.Load() != 0 {
-					t.Fatalf("%d processors: a function still runs", processors)
-				}
+				require.Truef(t, inside.Load() == 0, "%d processors: a function still runs", processors)
 			}
-			if calls.Load() != 2*rounds {
-				t.Errorf("%d processors: %d calls, want %d", processors, calls.Load(), 2*rounds)
-			}
-			if met.Load() == 0 && min(processors, runtime.NumCPU()) > 1 {
-				t.Errorf("%d processors: no two calls ran at one moment", processors)
-			}
+			assert.Truef(t, calls.Load() == 2*rounds, "%d processors: %d calls, want %d", processors, calls.Load(), 2*rounds)
+			assert.Falsef(t, met.Load() == 0 && min(processors, runtime.NumCPU()) > 1,
+				"%d processors: no two calls ran at one moment", processors)
 		})
 		runtime.GOMAXPROCS(before)
 	}
@@ -65,9 +62,8 @@ func TestCanceller(t *testing.T) {
 			ended++
 		})
 	}
-	if cancelled == 0 || ended == 0 {
-		t.Errorf("%d calls were cancelled, and %d ended before, want some of each", cancelled, ended)
-	}
+	assert.Truef(t, cancelled != 0 && ended != 0,
+		"%d calls were cancelled, and %d ended before, want some of each", cancelled, ended)
 }
 
 // TestLooks: a function is called when a context is checked for the n-th time, before the check has its

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestLine(t *testing.T) {
@@ -22,9 +25,7 @@ func TestLine(t *testing.T) {
 			t.Helper()
 			for text := ""; !strings.HasSuffix(text, want); {
 				b, err := read.ReadByte()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				text += string(b)
 			}
 		}
@@ -46,25 +47,18 @@ func TestLineFitsTerminals(t *testing.T) {
 	for _, clause := range []string{"SIGNUP-12", "AUTHN-15", "USER-01", "USER-02"} {
 		l.Begin(clause)
 	}
-	if text := l.text(1234 * time.Second); len(text) > 79 {
-		t.Errorf("%d columns: %s", len(text), text)
-	}
+	text := l.text(1234 * time.Second)
+	assert.Truef(t, len(text) <= 79, "%d columns: %s", len(text), text)
 }
 
 // TestNobodyLooks starts a line on a file that is no terminal.
 func TestNobodyLooks(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := Start(f, 3, false)
-	if l != nil {
-		t.Error("a file is no terminal")
-	}
+	assert.Nil(t, l, "a file is no terminal")
 	l.Begin("USER-01")
 	l.End("USER-01")
 	l.Stop()
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Close())
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/internal/once"
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // site is what the browsers of a test share.
@@ -82,9 +84,7 @@ var provider = Provider{ID: "idp", Server: "https://idp.example client", Checks:
 func (v *visitor) begin(t *testing.T, start Start) wire.Query {
 	t.Helper()
 	parameters, cookies, err := v.BeginSignIn(start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v.keep(cookies...)
 	return parameters
 }
@@ -92,17 +92,14 @@ func (v *visitor) begin(t *testing.T, start Start) wire.Query {
 func parameter(t *testing.T, q wire.Query, name string) string {
 	t.Helper()
 	value, ok := q.Get(name)
-	if !ok || value == "" {
-		t.Fatalf("no parameter %s", name)
-	}
+	require.Truef(t, ok && value != "", "no parameter %s", name)
 	return value
 }
 
 func wantReason(t *testing.T, err error, want Reason) {
 	t.Helper()
-	if e, ok := errors.AsType[*Error](err); !ok || e.Reason != want {
-		t.Errorf("got error %v, want reason %d", err, want)
-	}
+	e, ok := errors.AsType[*Error](err)
+	assert.Truef(t, ok && e.Reason == want, "got error %v, want reason %d", err, want)
 }
 
 // TestSignIn: the answer finds its sign-in by the state, and gets the values that
@@ -117,40 +114,28 @@ func TestSignIn(t *testing.T) {
 	before := slices.Clone(v.sent)
 
 	in, _, err := v.OpenSignIn(&provider, state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if in.By != (By{Bound: true, User: "ada"}) || in.CallbackURL != "https://app.example/a" || in.LostURL ||
-		!in.FreshSince.Equal(s.now.Add(-time.Minute)) {
-		t.Errorf("got %+v", in)
-	}
+	require.NoError(t, err)
+	assert.Truef(t, in.By == (By{Bound: true, User: "ada"}) && in.CallbackURL == "https://app.example/a" && !in.LostURL &&
+		in.FreshSince.Equal(s.now.Add(-time.Minute)), "got %+v", in)
 	_, err = in.CheckState("another")
 	wantReason(t, err, ForgedState)
 	cleared, err := in.CheckState(state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v.keep(cleared...)
 	verifier, cleared, err := in.Take(PKCE)
 	sum := sha256.Sum256([]byte(verifier))
-	if err != nil || base64.RawURLEncoding.EncodeToString(sum[:]) != parameter(t, sent, "code_challenge") {
-		t.Errorf("PKCE: got %q, error %v", verifier, err)
-	}
+	assert.Truef(t, err == nil && base64.RawURLEncoding.EncodeToString(sum[:]) == parameter(t, sent, "code_challenge"),
+		"PKCE: got %q, error %v", verifier, err)
 	v.keep(cleared...)
 	nonce, cleared, err := in.Take(Nonce)
-	if err != nil || nonce != parameter(t, sent, "nonce") {
-		t.Errorf("nonce: got %q, error %v", nonce, err)
-	}
+	assert.Truef(t, err == nil && nonce == parameter(t, sent, "nonce"), "nonce: got %q, error %v", nonce, err)
 	v.keep(cleared...)
-	if rest := v.withoutHost(); len(rest) != 0 {
-		t.Errorf("the browser keeps %v", rest)
-	}
+	assert.Empty(t, v.withoutHost(), "the browser keeps")
 
 	v.sent = before
 	v.keep()
-	if in, _, err = v.OpenSignIn(&provider, state); err != nil {
-		t.Fatal(err)
-	}
+	in, _, err = v.OpenSignIn(&provider, state)
+	require.NoError(t, err)
 	_, err = in.CheckState(state)
 	wantReason(t, err, InvalidCheck)
 }
@@ -174,12 +159,8 @@ func TestSignInOfAnother(t *testing.T) {
 		_, _, err = v.OpenSignIn(&p, state)
 		wantReason(t, err, InvalidCheck)
 	}
-	if !v.Knows(&provider, state) {
-		t.Error("the browser does not know its sign-in")
-	}
-	if s.visitor().Knows(&provider, state) {
-		t.Error("a new browser knows the sign-in")
-	}
+	assert.True(t, v.Knows(&provider, state), "the browser does not know its sign-in")
+	assert.False(t, s.visitor().Knows(&provider, state), "a new browser knows the sign-in")
 	s.now = s.now.Add(MaxAge + time.Minute)
 	_, _, err = v.OpenSignIn(&provider, state)
 	wantReason(t, err, InvalidCheck)
@@ -195,28 +176,20 @@ func TestManySignIns(t *testing.T) {
 	var states []string
 	for i := range 6 {
 		states = append(states, parameter(t, v.begin(t, Start{Provider: provider, CallbackURL: fmt.Sprint(long, i)}), "state"))
-		if size := len(strings.Join(v.sent, "; ")); size > maxCookies {
-			t.Errorf("after %d sign-ins the cookies have %d bytes", i+1, size)
-		}
+		size := len(strings.Join(v.sent, "; "))
+		assert.Truef(t, size <= maxCookies, "after %d sign-ins the cookies have %d bytes", i+1, size)
 	}
 	for i, state := range states {
 		in, _, err := v.OpenSignIn(&provider, state)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (in.ticket != nil) != (i >= 2) {
-			t.Errorf("sign-in %d: has a ticket: %v", i, in.ticket != nil)
-		}
-		if i >= 2 && in.LostURL == (in.CallbackURL == fmt.Sprint(long, i)) {
-			t.Errorf("sign-in %d: lost %v, leads to %.30s", i, in.LostURL, in.CallbackURL)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, i >= 2, in.ticket != nil, "sign-in %d: has a ticket: %v", i, in.ticket != nil)
+		assert.Falsef(t, i >= 2 && in.LostURL == (in.CallbackURL == fmt.Sprint(long, i)),
+			"sign-in %d: lost %v, leads to %.30s", i, in.LostURL, in.CallbackURL)
 	}
-	if in, _, err := v.OpenSignIn(&provider, states[2]); err != nil || !in.LostURL {
-		t.Errorf("the oldest has not lost its URL: %+v, error %v", in, err)
-	}
-	if in, _, err := v.OpenSignIn(&provider, states[5]); err != nil || in.LostURL {
-		t.Errorf("the newest has lost its URL: %+v, error %v", in, err)
-	}
+	in, _, err := v.OpenSignIn(&provider, states[2])
+	assert.Truef(t, err == nil && in.LostURL, "the oldest has not lost its URL: %+v, error %v", in, err)
+	in, _, err = v.OpenSignIn(&provider, states[5])
+	assert.Truef(t, err == nil && !in.LostURL, "the newest has lost its URL: %+v, error %v", in, err)
 }
 
 // TestRelay: the state for a redirect proxy says where the browser goes on, and only
@@ -225,10 +198,9 @@ func TestRelay(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	state := parameter(t, s.visitor().begin(t, Start{Provider: provider, Relay: "https://preview.example/auth"}), "state")
-	if to, err := s.RelayOf(state); to != "https://preview.example/auth" || err != nil {
-		t.Errorf("got %q, error %v", to, err)
-	}
-	_, err := s.RelayOf("https://evil.example")
+	to, err := s.RelayOf(state)
+	assert.Truef(t, to == "https://preview.example/auth" && err == nil, "got %q, error %v", to, err)
+	_, err = s.RelayOf("https://evil.example")
 	wantReason(t, err, InvalidCheck)
 }
 
@@ -249,19 +221,15 @@ func TestCeremonies(t *testing.T) {
 	for _, err := range []error{
 		begin(v, "first", &Person{ID: "ada"}), begin(v, "second", nil), begin(other, "theirs", nil),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	c, cleared, err := v.EndCeremony("passkey", "first")
-	if err != nil || c.Challenge != "first" || c.Action != Register || c.RPID != "app.example" || c.Foreign ||
-		c.Data == nil || c.Data.ID != "ada" || c.By != (By{Bound: true, User: "ada"}) {
-		t.Errorf("got %+v, error %v", c, err)
-	}
+	assert.Truef(t, err == nil && c.Challenge == "first" && c.Action == Register && c.RPID == "app.example" && !c.Foreign &&
+		c.Data != nil && c.Data.ID == "ada" && c.By == (By{Bound: true, User: "ada"}),
+		"got %+v, error %v", c, err)
 	v.keep(cleared...)
-	if c, _, err = v.EndCeremony("passkey", "second"); err != nil || c.Challenge != "second" {
-		t.Errorf("got %+v, error %v", c, err)
-	}
+	c, _, err = v.EndCeremony("passkey", "second")
+	assert.Truef(t, err == nil && c.Challenge == "second", "got %+v, error %v", c, err)
 	_, _, err = v.EndCeremony("passkey", "theirs")
 	wantReason(t, err, OtherChallenge)
 	_, _, err = v.EndCeremony("another provider", "second")
@@ -288,26 +256,19 @@ func TestCodes(t *testing.T) {
 	for i := range 6 {
 		expires := s.now.Add(time.Duration(10-i) * time.Minute).Unix()
 		c, err := v.KeepCode(Code{Provider: "email", Address: fmt.Sprint("a", i), Handle: fmt.Sprint(i), Expires: expires})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		v.keep(c)
 	}
-	if got := handles(); !slices.Equal(got, []string{"5", "4", "3", "2"}) {
-		t.Errorf("got %v", got)
-	}
+	got := handles()
+	assert.Truef(t, slices.Equal(got, []string{"5", "4", "3", "2"}), "got %v", got)
 	cookies, err := v.ForgetCodes("email", "a4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v.keep(cookies...)
 	s.now = s.now.Add(6 * time.Minute)
-	if got := handles(); !slices.Equal(got, []string{"3", "2"}) {
-		t.Errorf("got %v", got)
-	}
-	if cookies, err = v.ForgetCodes("email", "nobody"); cookies != nil || err != nil {
-		t.Errorf("got %v, error %v", cookies, err)
-	}
+	got = handles()
+	assert.Truef(t, slices.Equal(got, []string{"3", "2"}), "got %v", got)
+	cookies, err = v.ForgetCodes("email", "nobody")
+	assert.Truef(t, cookies == nil && err == nil, "got %v, error %v", cookies, err)
 }
 
 // TestKnown: a browser is known for who signed in there, by each of the names, with the
@@ -318,40 +279,27 @@ func TestKnown(t *testing.T) {
 	v := s.visitor()
 	remember := func(user, version string, names ...string) {
 		c, err := v.Remember(user, version, names...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		v.keep(c)
 	}
 	remember("ada", "v1", "Ada@Example.com", "ada")
 	remember("eve", "", "eve")
 	first := v.KnownFor("ada@example.com ")
-	if first == nil || first.User != "ada" || v.KnownFor("eve") == nil {
-		t.Fatalf("got %+v", first)
-	}
-	if v.KnownFor("bob") != nil || v.KnownFor("") != nil {
-		t.Error("the browser is known for nobody")
-	}
+	require.Truef(t, first != nil && first.User == "ada" && v.KnownFor("eve") != nil, "got %+v", first)
+	assert.True(t, v.KnownFor("bob") == nil && v.KnownFor("") == nil, "the browser is known for nobody")
 	remember("ada", "v1", "ada")
-	if id := v.KnownTo("ada", "v1"); id != first.ID || v.KnownTo("ada", "v2") != "" {
-		t.Errorf("got ID %q, want %q", id, first.ID)
-	}
+	id := v.KnownTo("ada", "v1")
+	assert.Truef(t, id == first.ID && v.KnownTo("ada", "v2") == "", "got ID %q, want %q", id, first.ID)
 	remember("ada", "v2", "ada")
 	if id := v.KnownTo("ada", "v2"); id == "" || id == first.ID || v.KnownTo("ada", "v1") != "" {
 		t.Errorf("got ID %q after the password was changed", id)
 	}
 	c, err := v.ForgetKnown("ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v.keep(c)
-	if v.KnownFor("ada") != nil || v.KnownFor("eve") == nil {
-		t.Error("the browser forgot somebody else")
-	}
+	assert.True(t, v.KnownFor("ada") == nil && v.KnownFor("eve") != nil, "the browser forgot somebody else")
 	s.now = s.now.Add(knownAge + time.Minute)
-	if v.KnownFor("eve") != nil {
-		t.Error("the browser is known for ever")
-	}
+	assert.Nil(t, v.KnownFor("eve"), "the browser is known for ever")
 }
 
 // TestFinished: a browser remembers where its last sign-ins led, for the user who
@@ -361,39 +309,29 @@ func TestFinished(t *testing.T) {
 	v := newSite(t).visitor()
 	for i := range 6 {
 		c, err := v.Finish(fmt.Sprint("state", i), "ada", fmt.Sprint("https://app.example/", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		v.keep(c)
 	}
 	done := v.Finished("state5")
-	if done == nil || !done.By("ada") || done.By("eve") || done.CallbackURL != "https://app.example/5" {
-		t.Errorf("got %+v", done)
-	}
-	if v.Finished("state1") != nil || v.Finished("state2") == nil {
-		t.Error("the browser does not remember the last four")
-	}
+	assert.Truef(t, done != nil && done.By("ada") && !done.By("eve") && done.CallbackURL == "https://app.example/5",
+		"got %+v", done)
+	assert.True(t, v.Finished("state1") == nil && v.Finished("state2") != nil,
+		"the browser does not remember the last four")
 	c, err := v.Finish("state6", "ada", "https://app.example/"+strings.Repeat("x", maxFinishedCookie))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v.keep(c)
-	if done = v.Finished("state6"); done == nil || done.CallbackURL != "" {
-		t.Errorf("got %+v, want no URL", done)
-	}
+	done = v.Finished("state6")
+	assert.Truef(t, done != nil && done.CallbackURL == "", "got %+v, want no URL", done)
 	for _, state := range []string{"state7", "state8"} { // one fits, two do not
-		if c, err = v.Finish(state, "ada", "https://app.example/"+strings.Repeat("y", maxFinishedCookie*2/5)); err != nil {
-			t.Fatal(err)
-		}
+		c, err = v.Finish(state, "ada", "https://app.example/"+strings.Repeat("y", maxFinishedCookie*2/5))
+		require.NoError(t, err)
 		v.keep(c)
 	}
 	if done = v.Finished("state8"); v.Finished("state7") != nil || done == nil || done.CallbackURL == "" {
 		t.Errorf("of two sign-ins with long URLs the newer one must stay whole, and be alone: got %v, %v", v.Finished("state7"), done)
 	}
 	v.keep(v.ForgetFinished()...)
-	if v.Finished("state8") != nil || v.ForgetFinished() != nil {
-		t.Error("the browser did not forget")
-	}
+	assert.True(t, v.Finished("state8") == nil && v.ForgetFinished() == nil, "the browser did not forget")
 }
 
 // TestTyped: the sign-in page gets the name that was typed, for a minute.
@@ -403,26 +341,19 @@ func TestTyped(t *testing.T) {
 	v := s.visitor()
 	keep := func(name string) *http.Cookie {
 		c, err := v.KeepTyped(Typed{"password", name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		v.keep(c)
 		return c
 	}
-	if keep("") != nil || keep(strings.Repeat("x", maxTyped+1)) != nil {
-		t.Error("a cookie keeps no name, or a very long one")
-	}
+	assert.True(t, keep("") == nil && keep(strings.Repeat("x", maxTyped+1)) == nil,
+		"a cookie keeps no name, or a very long one")
 	keep("ada")
-	if typed, c := v.TakeTyped(); typed != (Typed{"password", "ada"}) || c.MaxAge >= 0 {
-		t.Errorf("got %+v, cookie %v", typed, c)
-	}
-	s.now = s.now.Add(2 * time.Minute)
 	typed, c := v.TakeTyped()
-	if typed != (Typed{}) || c == nil {
-		t.Errorf("got %+v, cookie %v", typed, c)
-	}
+	assert.Truef(t, typed == (Typed{"password", "ada"}) && c.MaxAge < 0, "got %+v, cookie %v", typed, c)
+	s.now = s.now.Add(2 * time.Minute)
+	typed, c = v.TakeTyped()
+	assert.Truef(t, typed == (Typed{}) && c != nil, "got %+v, cookie %v", typed, c)
 	v.keep(c)
-	if _, c = v.TakeTyped(); c != nil {
-		t.Errorf("got cookie %v of a browser without one", c)
-	}
+	_, c = v.TakeTyped()
+	assert.Nilf(t, c, "got cookie %v of a browser without one", c)
 }

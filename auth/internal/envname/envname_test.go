@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/envname"
+	"github.com/stretchr/testify/assert"
 )
 
 func TestOf(t *testing.T) {
@@ -25,8 +26,7 @@ func TestOf(t *testing.T) {
 		"a.B-c_d~e":  {"A_B_C_D_E", "A.B_C_D~E"},
 		"":           {""},
 	} {
-		if got := envname.Of(id); !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", id, got, want)
-		}
+		got := envname.Of(id)
+		assert.Truef(t, slices.Equal(got, want), "%s: got %q, want %q", id, got, want)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // entries are the headings of docs/differences.md, each with whether the entry
@@ -14,16 +17,13 @@ import (
 func entries(t *testing.T) map[string]bool {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "differences.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := map[string]bool{}
 	for _, section := range strings.Split(string(page), "\n### ")[1:] {
 		heading, text, _ := strings.Cut(section, "\n")
 		text, _, _ = strings.Cut(text, "\n## ")
-		if _, ok := all[heading]; ok {
-			t.Errorf("docs/differences.md has the heading %q twice", heading)
-		}
+		_, ok := all[heading]
+		assert.Falsef(t, ok, "docs/differences.md has the heading %q twice", heading)
 		all[heading] = replayProves.MatchString(text)
 	}
 	return all
@@ -45,16 +45,14 @@ func checkPage(t *testing.T, used []string) {
 		}
 	}
 	for entry, claims := range page {
-		if claims && !slices.Contains(used, entry) {
-			t.Errorf("docs/differences.md, %q: it names TestReplay, and no recording differs by it", entry)
-		}
+		assert.Falsef(t, claims && !slices.Contains(used, entry),
+			"docs/differences.md, %q: it names TestReplay, and no recording differs by it", entry)
 	}
 }
 
 // explained fails if docs/differences.md has no entry of that name.
 func explained(t *testing.T, entry string) {
 	t.Helper()
-	if _, ok := entries(t)[entry]; !ok {
-		t.Errorf("docs/differences.md has no heading %q", entry)
-	}
+	_, ok := entries(t)[entry]
+	assert.Truef(t, ok, "docs/differences.md has no heading %q", entry)
 }

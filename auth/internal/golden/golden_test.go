@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write what differs to departures.json, to be named by hand")
@@ -99,9 +101,7 @@ func TestReplay(t *testing.T) {
 			t.Run(form+"/"+s.id(), func(t *testing.T) {
 				var result replayed
 				synctest.Test(t, func(*testing.T) { result = replayScenario(s, form == "New") }) // waiting takes no time in it
-				if result.err != nil {
-					t.Error(result.err)
-				}
+				assert.NoError(t, result.err)
 				for _, step := range slices.Sorted(maps.Keys(result.diffs)) {
 					for _, d := range result.diffs[step] {
 						i := slices.IndexFunc(known, func(k departure) bool { return k.Scenario == s.id() && k.Step == step && k.diff == d })
@@ -137,12 +137,9 @@ func TestReplay(t *testing.T) {
 		fmt.Printf("golden by %s: %d scenarios replay exactly, %d with a named departure, %d fail\n", form, exact, named, failed)
 	}
 	for i, k := range known {
-		if !used[i] {
-			t.Errorf("departures.json: %s, %s, %s is not met any more", k.Scenario, k.Step, k.At)
-		}
-		if len(k.See) == 0 {
-			t.Errorf("departures.json: %s, %s, %s does not say where the difference is explained", k.Scenario, k.Step, k.At)
-		}
+		assert.Truef(t, used[i], "departures.json: %s, %s, %s is not met any more", k.Scenario, k.Step, k.At)
+		assert.NotEmptyf(t, k.See,
+			"departures.json: %s, %s, %s does not say where the difference is explained", k.Scenario, k.Step, k.At)
 	}
 	if *update {
 		writeDepartures(t, found)
@@ -167,9 +164,7 @@ func writeDepartures(t *testing.T, found []departure) {
 	b.WriteString("[\n")
 	for i, d := range found {
 		line, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b.Write(line)
 		if i < len(found)-1 {
 			b.WriteByte(',')
@@ -177,9 +172,7 @@ func writeDepartures(t *testing.T, found []departure) {
 		b.WriteByte('\n')
 	}
 	b.WriteString("]\n")
-	if err := os.WriteFile(filepath.Join(dataDir, "departures.json"), []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dataDir, "departures.json"), []byte(b.String()), 0o644))
 }
 
 // TestDefaultChecks checks which checks a provider has if none are configured.
@@ -193,17 +186,12 @@ func TestDefaultChecks(t *testing.T) {
 	c := auth.Config{Secret: []string{liveSecret}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{p}}
 	resp := serve(t, c, http.MethodPost, "/auth/signin/idp", nil, "")
 	location, err := resp.Location()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range []string{"state", "code_challenge", "code_challenge_method"} {
-		if location.Query().Get(name) == "" {
-			t.Errorf("got %s, want a %s in it", location, name)
-		}
+		assert.NotEmptyf(t, location.Query().Get(name), "got %s, want a %s in it", location, name)
 	}
 	for _, name := range []string{"authjs.state", "authjs.pkce.code_verifier"} {
-		if !slices.ContainsFunc(resp.Cookies(), func(c *http.Cookie) bool { return c.Name == name }) {
-			t.Errorf("got cookies %v, want %s", resp.Cookies(), name)
-		}
+		assert.Truef(t, slices.ContainsFunc(resp.Cookies(), func(c *http.Cookie) bool { return c.Name == name }),
+			"got cookies %v, want %s", resp.Cookies(), name)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/internal/authjs"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestAnswersLikeAuthJS sends the same requests to the real Auth.js and to our
@@ -28,18 +30,15 @@ func TestAnswersLikeAuthJS(t *testing.T) {
 	all := exchanges(t)
 	var answers []liveAnswer
 	authjs.Call(t, "auth.mjs", all, &answers)
-	if len(answers) != len(all) {
-		t.Fatalf("got %d answers to %d requests", len(answers), len(all))
-	}
+	require.Equalf(t, len(all), len(answers), "got %d answers to %d requests", len(answers), len(all))
 	t.Logf("%d requests", len(all))
 	for i, x := range all {
 		theirs := answers[i]
 		want := describe(t, theirs.Status, func(name string) string { return theirs.Headers[name] }, theirs.SetCookie, theirs.Body)
 		ours := x.serve(t)
 		got := describe(t, ours.StatusCode, ours.Header.Get, ours.Header.Values("Set-Cookie"), string(ours.body))
-		if theirs.Error != "" || want != got && namedCode(want) != namedCode(got) {
-			t.Errorf("%s\nAuth.js %s%s\n   ours %s", x, want, theirs.Error, got)
-		}
+		assert.Falsef(t, theirs.Error != "" || want != got && namedCode(want) != namedCode(got),
+			"%s\nAuth.js %s%s\n   ours %s", x, want, theirs.Error, got)
 	}
 }
 
@@ -183,9 +182,7 @@ func (l *exchangeList) callbackURLs(t *testing.T) {
 		l.form("/auth/signout", "csrfToken="+liveToken+"&callbackUrl="+url.QueryEscape(u), liveCSRF)
 		l.form("/auth/callback/credentials?callbackUrl=%2Fquery", "username=ada&password=lovelace&csrfToken="+liveToken+"&callbackUrl="+url.QueryEscape(u), liveCSRF)
 		body, err := json.Marshal(map[string]any{"csrfToken": liveToken, "callbackUrl": u})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l.json("/auth/signout", string(body), liveCSRF)
 	}
 }
@@ -242,9 +239,7 @@ func (l *exchangeList) sessions(t *testing.T) {
 	t.Helper()
 	mint := func(claims auth.Claims, maxAge time.Duration) string {
 		token, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{liveSecret}, Salt: jwt.CookieName, MaxAge: maxAge})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return token
 	}
 	const name = "authjs.session-token"
@@ -360,12 +355,8 @@ func (x exchange) serve(t *testing.T) *response {
 			continue
 		}
 		raw, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := options[name](nil, &c, raw); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, options[name](nil, &c, raw))
 	}
 	c.Session.UpdateAge = new(time.Duration) // as in Auth.js, which replaces a token each time it reads one
 	var body io.Reader
@@ -373,18 +364,14 @@ func (x exchange) serve(t *testing.T) *response {
 		body = strings.NewReader(*x.Request.Body)
 	}
 	hr, err := http.NewRequestWithContext(t.Context(), x.Request.Method, x.Request.URL, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, value := range x.Request.Headers {
 		hr.Header.Set(name, value)
 	}
 	resp := auth.Auth(hr, c)
 	defer resp.Body.Close()
 	read, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &response{resp, read}
 }
 
@@ -449,16 +436,12 @@ func describe(t *testing.T, status int, header func(string) string, cookies []st
 	switch {
 	case strings.HasPrefix(strings.ToLower(body), "<!doctype html>"):
 		p, err := page(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		value = p
 	case json.Unmarshal([]byte(body), &value) != nil:
 		return text + "\n\t" + body
 	}
 	canonical, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text + "\n\t" + string(canonical)
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // tally counts the rows of a group of vectors by outcome.
@@ -47,9 +49,7 @@ func TestIsDateVectors(t *testing.T) {
 		default:
 			c.exact++
 		}
-		if got := adapter.IsDate(row.Input); got != want {
-			t.Errorf("%v: got %v, want %v", row.Input, got, want)
-		}
+		assert.Equalf(t, want, adapter.IsDate(row.Input), "%v", row.Input)
 	}
 	c.print(t, "isDate")
 }
@@ -153,9 +153,8 @@ func TestSerializeCookieVectors(t *testing.T) {
 		case row.Error != "":
 			config := auth.Config{Secret: []string{liveSecret}, URL: origin, Logger: slog.New(slog.DiscardHandler)}
 			config.Cookies.SessionToken = auth.CookieConfig{Name: row.Name, Path: o.Path, Domain: o.Domain}
-			if _, err := auth.New(config); err == nil {
-				t.Errorf("%q with %+v: got a handler, want an error", row.Name, o)
-			}
+			_, err := auth.New(config)
+			assert.Errorf(t, err, "%q with %+v: got a handler, want an error", row.Name, o)
 			c.exact++
 		default:
 			cookie := &http.Cookie{Name: row.Name, Value: wireValue(t, row.Value), HttpOnly: o.HTTPOnly, Secure: o.Secure, SameSite: sameSite, Path: o.Path}
@@ -166,9 +165,7 @@ func TestSerializeCookieVectors(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			(&auth.Result{Cookies: []*http.Cookie{cookie}}).SendCookies(w)
-			if got := w.Header().Get("Set-Cookie"); got != row.Header {
-				t.Errorf("got %s, want %s", got, row.Header)
-			}
+			assert.Equal(t, row.Header, w.Header().Get("Set-Cookie"))
 			c.exact++
 		}
 	}
@@ -240,40 +237,32 @@ func TestMergeVectors(t *testing.T) {
 			continue
 		}
 		made, err := providers.ByID("github", append(opts, providers.WithClient("id", "secret"))...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		config := auth.Config{Secret: []string{liveSecret}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{made}}
 		list := serve(t, config, http.MethodGet, "/auth/providers", nil, "")
 		resp := serve(t, config, http.MethodPost, "/auth/signin/github", nil, "")
 		u, err := url.Parse(resp.Header.Get("Location"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		switch a := row.Result["a"].(type) {
 		case float64:
-			if want := fmt.Sprintf(`"name":"%v"`, a); !strings.Contains(string(list.body), want) {
-				t.Errorf("%v: got %s, want %s", row.Inputs, list.body, want)
-			}
+			want := fmt.Sprintf(`"name":"%v"`, a)
+			assert.Containsf(t, string(list.body), want, "%v: got %s, want %s", row.Inputs, list.body, want)
 		case map[string]any:
 			for name, want := range a {
-				if got := u.Query().Get(name); got != fmt.Sprint(want) {
-					t.Errorf("%v: %s is %q, want %v", row.Inputs, name, got, want)
-				}
+				got := u.Query().Get(name)
+				assert.Equalf(t, fmt.Sprint(want), got, "%v: %s is %q, want %v", row.Inputs, name, got, want)
 			}
 		case []any:
 			explained(t, "A list replaces another list as a whole")
 			last := made.(*auth.OAuth).Checks
 			want := row.Inputs[len(row.Inputs)-1]["a"].([]any)
-			if len(last) != len(want) || string(last[0]) != fmt.Sprint(want[0]) {
-				t.Errorf("%v: got %v, want %v", row.Inputs, last, want)
-			}
+			assert.Truef(t, len(last) == len(want) && string(last[0]) == fmt.Sprint(want[0]),
+				"%v: got %v, want %v", row.Inputs, last, want)
 			c.departed++
 			continue
 		}
-		if b, ok := row.Result["b"]; ok && u.Query().Get("b") != fmt.Sprint(b) {
-			t.Errorf("%v: got %s, want %v in it", row.Inputs, u, b)
-		}
+		b, ok := row.Result["b"]
+		assert.Falsef(t, ok && u.Query().Get("b") != fmt.Sprint(b), "%v: got %s, want %v in it", row.Inputs, u, b)
 		c.exact++
 	}
 	c.print(t, "merge")
@@ -304,9 +293,8 @@ func TestErrorConstructionVectors(t *testing.T) {
 			want += ": " + row.Cause.Err.Message
 		}
 		wrapped := fmt.Errorf("outer: %w", e)
-		if e.Error() != want || !errors.Is(wrapped, auth.ErrorType(row.Type)) || errors.Is(wrapped, inner) != (row.Cause.Err != nil) {
-			t.Errorf("%s: got %q, want %q", row.Label, e.Error(), want)
-		}
+		assert.Truef(t, e.Error() == want && errors.Is(wrapped, auth.ErrorType(row.Type)) && errors.Is(wrapped, inner) == (row.Cause.Err != nil),
+			"%s: got %q, want %q", row.Label, e.Error(), want)
 		c.departed++
 	}
 	c.print(t, "errorConstruction")

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 const dataDir = "../../testdata/golden"
@@ -156,13 +158,9 @@ func (o *ordered) UnmarshalJSON(data []byte) error {
 func load[T any](t testing.TB, name string) T {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dataDir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var v T
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	require.NoError(t, json.Unmarshal(data, &v), name)
 	return v
 }
 
@@ -170,16 +168,12 @@ func load[T any](t testing.TB, name string) T {
 func scenarios(t testing.TB) []*scenario {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dataDir, "http", "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded scenarios: %v", err)
-	}
+	require.Truef(t, err == nil && len(files) != 0, "no recorded scenarios: %v", err)
 	var all []*scenario
 	for _, f := range files {
 		for _, raw := range load[struct{ Scenarios []json.RawMessage }](t, filepath.Join("http", filepath.Base(f))).Scenarios {
 			s := &scenario{raw: raw}
-			if err := json.Unmarshal(raw, s); err != nil {
-				t.Fatalf("%s: %v", f, err)
-			}
+			require.NoError(t, json.Unmarshal(raw, s), f)
 			all = append(all, s)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +19,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const origin = "http://localhost:3000"
@@ -46,18 +47,14 @@ func serve(t *testing.T, c auth.Config, method, path string, header http.Header,
 	t.Helper()
 	c.TrustHost, c.Logger = new(true), slog.New(slog.DiscardHandler)
 	hr, err := http.NewRequestWithContext(t.Context(), method, origin+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, values := range header {
 		hr.Header[name] = values
 	}
 	resp := auth.Auth(hr, c)
 	defer resp.Body.Close()
 	read, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &response{resp, read}
 }
 
@@ -108,31 +105,24 @@ func TestCSRFVectors(t *testing.T) {
 				return
 			}
 			var got struct{ CSRFToken string }
-			if err := json.Unmarshal(resp.body, &got); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(resp.body, &got))
 			renewed := slices.ContainsFunc(resp.Cookies(), func(c *http.Cookie) bool { return c.Name == file.CookieName })
-			if renewed == row.Accepted {
-				t.Errorf("got a new cookie: %v, want the old one accepted: %v", renewed, row.Accepted)
-			}
-			if row.CSRFToken != "{{new}}" && got.CSRFToken != row.CSRFToken {
-				t.Errorf("got token %q, want %q", got.CSRFToken, row.CSRFToken)
-			}
+			assert.NotEqualf(t, row.Accepted, renewed,
+				"got a new cookie: %v, want the old one accepted: %v", renewed, row.Accepted)
+			assert.Truef(t, row.CSRFToken == "{{new}}" || got.CSRFToken == row.CSRFToken,
+				"got token %q, want %q", got.CSRFToken, row.CSRFToken)
 			for _, p := range row.Posts {
 				body := map[string]any{"csrfToken": p.CSRFToken}
 				if p.CSRFToken == "{{absent}}" {
 					body = map[string]any{}
 				}
 				encoded, err := json.Marshal(body)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				h := header.Clone()
 				h.Set("Content-Type", "application/json")
 				resp := serve(t, c, http.MethodPost, "/auth/signout", h, string(encoded))
-				if verified := !strings.Contains(resp.Header.Get("Location"), "MissingCSRF"); verified != p.Verified {
-					t.Errorf("%s: got verified %v, want %v", p.Label, verified, p.Verified)
-				}
+				assert.Equalf(t, p.Verified, !strings.Contains(resp.Header.Get("Location"), "MissingCSRF"),
+					"%s: got verified", p.Label)
 			}
 		})
 	}
@@ -169,39 +159,28 @@ func TestEmailHashVectors(t *testing.T) {
 				wantRefused(t, resp)
 				return
 			}
-			if len(s.tokens) != 1 {
-				t.Fatalf("got %d stored tokens, want 1", len(s.tokens))
-			}
+			require.Lenf(t, s.tokens, 1, "got %d stored tokens, want 1", len(s.tokens))
 			if row.Token == "" {
 				// Departure: Auth.js mails a link that can't work.
-				if strings.Contains(link, "&token=&") || s.tokens[0].Token == row.Hash {
-					t.Errorf("an empty token was mailed: %s", link)
-				}
+				assert.Truef(t, !strings.Contains(link, "&token=&") && s.tokens[0].Token != row.Hash,
+					"an empty token was mailed: %s", link)
 				return
 			}
-			if got := s.tokens[0]; got.Identifier != row.Identifier {
-				t.Errorf("got identifier %s, want %s", got.Identifier, row.Identifier)
-			}
+			assert.Equal(t, row.Identifier, s.tokens[0].Identifier, "got identifier")
 			if len(row.Token) < 20 { // departure: a short token counts only with a handle, which the link contains
 				u, err := url.Parse(link)
 				typed := strings.NewReplacer(" ", "", "-", "").Replace(row.Token)
-				if err != nil || s.tokens[0].Token == row.Hash || len(u.Query().Get("token")) != len(typed)+64 || !strings.HasPrefix(u.Query().Get("token"), typed) {
-					t.Errorf("got link %s and hash %s", link, s.tokens[0].Token)
-				}
+				assert.Truef(t, err == nil && s.tokens[0].Token != row.Hash && len(u.Query().Get("token")) == len(typed)+64 && strings.HasPrefix(u.Query().Get("token"), typed),
+					"got link %s and hash %s", link, s.tokens[0].Token)
 				return
 			}
-			if link != row.Link {
-				t.Errorf("got link %s, want %s", link, row.Link)
-			}
-			if s.tokens[0].Token != row.Hash {
-				t.Errorf("got hash %s, want %s", s.tokens[0].Token, row.Hash)
-			}
+			assert.Equal(t, row.Link, link, "got link")
+			assert.Equal(t, row.Hash, s.tokens[0].Token, "got hash")
 			// A sign-in here accepts the link and the row that Auth.js made.
 			s.tokens = []adapter.VerificationToken{{Identifier: row.Identifier, Token: row.Hash, Expires: time.Now().Add(time.Hour)}}
 			resp = serve(t, c, http.MethodPost, strings.TrimPrefix(row.Link, origin), nil, "")
-			if resp.Header.Get("Location") != origin || len(s.sessions) != 1 || len(s.tokens) != 0 {
-				t.Errorf("the link of the original led to %s, with %d sessions and %d tokens left", resp.Header.Get("Location"), len(s.sessions), len(s.tokens))
-			}
+			assert.Truef(t, resp.Header.Get("Location") == origin && len(s.sessions) == 1 && len(s.tokens) == 0,
+				"the link of the original led to %s, with %d sessions and %d tokens left", resp.Header.Get("Location"), len(s.sessions), len(s.tokens))
 		})
 	}
 }
@@ -318,15 +297,11 @@ func TestCreateActionURLVectors(t *testing.T) {
 		got, err := auth.CreateActionURL(auth.Action(row.Action), row.Protocol, header, environment(row.Env), c)
 		switch {
 		case strings.HasPrefix(want, "error"):
-			if err == nil {
-				t.Errorf("%s: got %s, want an error", row.Name, got)
-			}
+			assert.Errorf(t, err, "%s: got %s, want an error", row.Name, got)
 		case err != nil || got.String() != want:
 			t.Errorf("%s: got %v, %v, want %s", row.Name, got, err, want)
 		}
-		if !slices.Equal(warned, row.Warnings) {
-			t.Errorf("%s: got warnings %v, want %v", row.Name, warned, row.Warnings)
-		}
+		assert.Truef(t, slices.Equal(warned, row.Warnings), "%s: got warnings %v, want %v", row.Name, warned, row.Warnings)
 	}
 }
 
@@ -346,18 +321,12 @@ func TestSetEnvDefaultsVectors(t *testing.T) {
 		warned := []string{}
 		c.Logger = slog.New(warnings{&warned})
 		raw, err := json.Marshal(row.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var members map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &members); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(raw, &members))
 		r := newReplay(&scenario{})
 		for name, raw := range members {
-			if err := options[name](r, &c, raw); err != nil {
-				t.Fatalf("%s: %s: %v", row.Name, name, err)
-			}
+			require.NoErrorf(t, options[name](r, &c, raw), "%s: %s", row.Name, name)
 		}
 		auth.SetEnvDefaults(environment(row.Env), &c, row.SuppressBasePathWarning)
 		want := row.Result
@@ -370,35 +339,23 @@ func TestSetEnvDefaultsVectors(t *testing.T) {
 		if _, given := members["trustHost"]; !given && row.Env["AUTH_TRUST_HOST"] == "" && row.Env["VERCEL"] == "" && row.Env["CF_PAGES"] == "" && slices.Contains([]string{"", "production"}, row.Env["NODE_ENV"]) {
 			want["trustHost"] = false
 		}
-		if c.URL != row.Env["AUTH_URL"] {
-			t.Errorf("%s: got URL %q, want %q", row.Name, c.URL, row.Env["AUTH_URL"])
-		}
-		if got, w := c.BasePath, text(want, "basePath"); got != w {
-			t.Errorf("%s: got base path %q, want %q", row.Name, got, w)
-		}
+		assert.Equalf(t, row.Env["AUTH_URL"], c.URL, "%s: got URL", row.Name)
+		got, w := c.BasePath, text(want, "basePath")
+		assert.Equalf(t, w, got, "%s: got base path", row.Name)
 		var secret list
 		raw, err = json.Marshal(want["secret"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(raw, &secret); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(c.Secret, secret) {
-			t.Errorf("%s: got secrets %q, want %q", row.Name, c.Secret, secret)
-		}
-		if c.TrustHost == nil || *c.TrustHost != want["trustHost"] {
-			t.Errorf("%s: got trust %v, want %v", row.Name, c.TrustHost, want["trustHost"])
-		}
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(raw, &secret))
+		assert.Truef(t, slices.Equal(c.Secret, secret), "%s: got secrets %q, want %q", row.Name, c.Secret, secret)
+		assert.Truef(t, c.TrustHost != nil && *c.TrustHost == want["trustHost"],
+			"%s: got trust %v, want %v", row.Name, c.TrustHost, want["trustHost"])
 		if got := c.RedirectProxyURL; got != text(want, "redirectProxyUrl") {
 			t.Errorf("%s: got redirect proxy %q, want %v", row.Name, got, want["redirectProxyUrl"])
 		}
 		for i, p := range items(want["providers"]) {
 			compareProvider(t, row.Name, object(p), c.Providers[i])
 		}
-		if !slices.Equal(warned, row.Warnings) {
-			t.Errorf("%s: got warnings %v, want %v", row.Name, warned, row.Warnings)
-		}
+		assert.Truef(t, slices.Equal(warned, row.Warnings), "%s: got warnings %v, want %v", row.Name, warned, row.Warnings)
 	}
 }
 
@@ -412,9 +369,7 @@ func compareProvider(t *testing.T, name string, want map[string]any, got auth.Pr
 		have = map[string]string{"apiKey": p.APIKey}
 	}
 	for field, value := range have {
-		if value != text(want, field) {
-			t.Errorf("%s: got %s %q, want %v", name, field, value, want[field])
-		}
+		assert.Equalf(t, text(want, field), value, "%s: got %s %q, want %v", name, field, value, want[field])
 	}
 }
 
@@ -422,18 +377,15 @@ func TestActionVectors(t *testing.T) {
 	t.Parallel()
 	f := load[functions](t, "functions.json")
 	for _, row := range f.IsAuthAction {
-		if got := auth.IsAuthAction(row.Input); got != row.Result {
-			t.Errorf("IsAuthAction(%q): got %v, want %v", row.Input, got, row.Result)
-		}
+		assert.Equalf(t, row.Result, auth.IsAuthAction(row.Input), "IsAuthAction(%q)", row.Input)
 	}
 	for _, row := range f.ParseActionAndProviderID {
 		// 13: the base path is not a regular expression, and must end at a
 		// slash.
 		refused := row.Error != "" || row.Pathname == "/authsignin" || row.Pathname == "/axb/signin"
 		resp := serve(t, auth.Config{Secret: []string{liveSecret}, BasePath: row.BasePath, Providers: []auth.Provider{credentials()}}, http.MethodGet, row.Pathname, nil, "")
-		if got := resp.StatusCode == http.StatusBadRequest; got != refused {
-			t.Errorf("%s below %s: got status %d, want refused: %v", row.Pathname, row.BasePath, resp.StatusCode, refused)
-		}
+		assert.Equalf(t, refused, resp.StatusCode == http.StatusBadRequest,
+			"%s below %s: got status %d, want refused: %v", row.Pathname, row.BasePath, resp.StatusCode, refused)
 	}
 }
 
@@ -461,9 +413,7 @@ func cookieList(t *testing.T, o ordered) []jwt.Cookie {
 	var cookies []jwt.Cookie
 	for _, m := range o {
 		var value string
-		if err := json.Unmarshal(m.value, &value); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(m.value, &value))
 		cookies = append(cookies, jwt.Cookie{Name: m.name, Value: value})
 	}
 	return cookies
@@ -481,9 +431,7 @@ func TestCookieVectors(t *testing.T) {
 		for _, c := range row.Cookies {
 			want = append(want, jwt.Cookie{Name: c[0], Value: c[1]})
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("Cookie %q: got %v, want %v", row.Header, got, want)
-		}
+		assert.Equalf(t, want, got, "Cookie %q", row.Header)
 	}
 	for _, row := range f.ChunkJoin {
 		cookies := cookieList(t, row.Cookies)
@@ -491,19 +439,16 @@ func TestCookieVectors(t *testing.T) {
 		if len(cookies) == 2 && cookies[1].Name == jwt.CookieName {
 			want = cookies[1].Value // 26: a whole value beside chunks counts alone
 		}
-		if got, _ := jwt.ReadChunks(cookies, jwt.CookieName); got != want {
-			t.Errorf("%v: got %q, want %q", cookies, got, want)
-		}
+		got, _ := jwt.ReadChunks(cookies, jwt.CookieName)
+		assert.Equalf(t, want, got, "%v", cookies)
 	}
 	for _, row := range f.Chunking {
 		got := jwt.SplitChunks(jwt.CookieName, strings.Repeat("x", row.Length))
-		if len(got) != len(row.Chunks) {
-			t.Fatalf("%d characters: got %d cookies, want %d", row.Length, len(got), len(row.Chunks))
-		}
+		require.Equalf(t, len(row.Chunks), len(got),
+			"%d characters: got %d cookies, want %d", row.Length, len(got), len(row.Chunks))
 		for i, c := range row.Chunks {
-			if got[i].Name != c.Name || len(got[i].Value) != c.Length {
-				t.Errorf("%d characters: got %s with %d, want %s with %d", row.Length, got[i].Name, len(got[i].Value), c.Name, c.Length)
-			}
+			assert.Truef(t, got[i].Name == c.Name && len(got[i].Value) == c.Length,
+				"%d characters: got %s with %d, want %s with %d", row.Length, got[i].Name, len(got[i].Value), c.Name, c.Length)
 		}
 	}
 }
@@ -526,14 +471,11 @@ func TestChunkReplaceVectors(t *testing.T) {
 		}
 		resp := serve(t, c, http.MethodGet, "/auth/session", http.Header{"Cookie": {strings.Join(pairs, "; ")}}, "")
 		got := slices.DeleteFunc(resp.Cookies(), func(c *http.Cookie) bool { return !strings.HasPrefix(c.Name, jwt.CookieName) })
-		if len(got) != len(row.SetCookies) {
-			t.Fatalf("row %d: got %d cookies, want %d", i, len(got), len(row.SetCookies))
-		}
+		require.Equalf(t, len(row.SetCookies), len(got), "row %d: got %d cookies, want %d", i, len(got), len(row.SetCookies))
 		for j, want := range row.SetCookies {
 			_, deleted := want.Options["maxAge"]
-			if got[j].Name != want.Name || len(got[j].Value) != want.ValueLength || (got[j].MaxAge < 0) != deleted || got[j].Expires.IsZero() != deleted {
-				t.Errorf("row %d: got %v, want %s with %d characters, deleted: %v", i, got[j], want.Name, want.ValueLength, deleted)
-			}
+			assert.Truef(t, got[j].Name == want.Name && len(got[j].Value) == want.ValueLength && (got[j].MaxAge < 0) == deleted && got[j].Expires.IsZero() == deleted,
+				"row %d: got %v, want %s with %d characters, deleted: %v", i, got[j], want.Name, want.ValueLength, deleted)
 		}
 	}
 }
@@ -556,9 +498,7 @@ func TestErrorVectors(t *testing.T) {
 		}
 		want := origin + "/auth/" + strings.ToLower(row.Page) + "?error=" + row.ErrorParameter
 		resp := serve(t, c, http.MethodPost, "/auth/callback/credentials", nil, "")
-		if got := resp.Header.Get("Location"); got != want {
-			t.Errorf("%s: got %s, want %s", row.Class, got, want)
-		}
+		assert.Equal(t, want, resp.Header.Get("Location"), row.Class)
 	}
 }
 
@@ -568,16 +508,11 @@ func TestEmailTemplateVectors(t *testing.T) {
 	t.Parallel()
 	for _, row := range load[functions](t, "functions.json").EmailTemplates {
 		got, err := auth.EmailMessage(auth.VerificationRequest{URL: row.URL, Theme: row.Theme})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Subject != row.Subject || got.Text != row.Text {
-			t.Errorf("got %q and %q, want %q and %q", got.Subject, got.Text, row.Subject, row.Text)
-		}
+		require.NoError(t, err)
+		assert.Truef(t, got.Subject == row.Subject && got.Text == row.Text,
+			"got %q and %q, want %q and %q", got.Subject, got.Text, row.Subject, row.Text)
 		for _, want := range []string{row.Theme.BrandColor, row.Theme.ButtonText, strings.ReplaceAll(row.URL, "&", "&amp;")} {
-			if !strings.Contains(got.HTML, want) {
-				t.Errorf("the mail to %s does not have %s: %s", row.URL, want, got.HTML)
-			}
+			assert.Containsf(t, got.HTML, want, "the mail to %s does not have %s", row.URL, want)
 		}
 	}
 }
@@ -611,9 +546,7 @@ func TestRecordedTokens(t *testing.T) {
 			}
 		}
 	}
-	if n < 300 {
-		t.Errorf("only %d tokens", n)
-	}
+	assert.Truef(t, n >= 300, "only %d tokens", n)
 }
 
 // TestAdapterCallSequences checks that each sequence of adapter calls that the
@@ -642,9 +575,7 @@ func TestAdapterCallSequences(t *testing.T) {
 				}
 				return slices.Equal(calls, q.Calls)
 			})
-			if !found {
-				t.Errorf("%s %s %s: %s has not the calls %v", q.Request, q.ProviderType, q.Strategy, name, q.Calls)
-			}
+			assert.Truef(t, found, "%s %s %s: %s has not the calls %v", q.Request, q.ProviderType, q.Strategy, name, q.Calls)
 		}
 	}
 }

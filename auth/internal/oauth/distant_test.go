@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A proxy from the environment would resolve the names.
@@ -20,9 +22,7 @@ func init() { _ = os.Setenv("NO_PROXY", "*") }
 func namesOnThisMachine(t *testing.T) {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -65,9 +65,7 @@ func namesOnThisMachine(t *testing.T) {
 func TestNameThatLeadsToThisMachine(t *testing.T) {
 	namesOnThisMachine(t)
 	service, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = service.Close() })
 	reached := make(chan struct{}, 10)
 	go func() {
@@ -83,9 +81,7 @@ func TestNameThatLeadsToThisMachine(t *testing.T) {
 	_, port, _ := net.SplitHostPort(service.Addr().String())
 	get := func(client *http.Client) error {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://internal.evil.example:"+port+"/token", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res, err := client.Do(r)
 		if err == nil {
 			_ = res.Body.Close()
@@ -105,9 +101,8 @@ func TestNameThatLeadsToThisMachine(t *testing.T) {
 	} {
 		err := get(c.client) // the service speaks no TLS, so there is always an error
 		refused := err != nil && strings.Contains(err.Error(), "the endpoint has a loopback or link-local address")
-		if refused == c.want || (len(reached) > 0) != c.want {
-			t.Errorf("%s: %v, %d connections, want them: %v", what, err, len(reached), c.want)
-		}
+		assert.Truef(t, refused != c.want && (len(reached) > 0) == c.want,
+			"%s: %v, %d connections, want them: %v", what, err, len(reached), c.want)
 		for len(reached) > 0 {
 			<-reached
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/stretchr/testify/assert"
 )
 
 type metadataOf string
@@ -35,9 +36,7 @@ func TestRemoteIssuerNamesNoLocalEndpoint(t *testing.T) {
 				if err == nil {
 					_, err = got.Endpoint(member)
 				}
-				if (err == nil) != (allowed || local) {
-					t.Errorf("%s names %s %s: %v", issuer, member, endpoint, err)
-				}
+				assert.Equalf(t, allowed || local, err == nil, "%s names %s %s: %v", issuer, member, endpoint, err)
 			}
 		}
 	}

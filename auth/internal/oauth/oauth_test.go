@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestIssuerMetadata: the metadata must name the configured issuer. An origin
@@ -76,9 +78,7 @@ func TestIssuerOfMetadata(t *testing.T) {
 		{"https://a.example/metadata", "https://a.example/{tenantid}/v2.0", "https://a.example/t-1/v2.0", "another issuer"},
 	} {
 		text, err := json.Marshal(map[string]string{"issuer": c.stated})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		i := &oauth.Issuer{WellKnown: c.wellKnown, Client: &http.Client{Transport: metadataOf(text)}, Now: time.Now}
 		m, err := i.Metadata(t.Context())
 		reason := ""
@@ -88,9 +88,8 @@ func TestIssuerOfMetadata(t *testing.T) {
 		case !i.Accepts(m.Issuer, c.token):
 			reason = "another issuer"
 		}
-		if c.reason == "" && reason != "" || !strings.Contains(reason, c.reason) {
-			t.Errorf("%s, metadata of %q, token of %q: got %q, want %q", c.wellKnown, c.stated, c.token, reason, c.reason)
-		}
+		assert.Falsef(t, c.reason == "" && reason != "" || !strings.Contains(reason, c.reason),
+			"%s, metadata of %q, token of %q: got %q, want %q", c.wellKnown, c.stated, c.token, reason, c.reason)
 	}
 }
 
@@ -102,37 +101,26 @@ func TestTransport(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	client := oauth.Transport(&http.Client{Timeout: time.Hour})
-	if client.Timeout > time.Minute {
-		t.Errorf("timeout: %v", client.Timeout)
-	}
+	assert.Truef(t, client.Timeout <= time.Minute, "timeout: %v", client.Timeout)
 	for given, want := range map[string]string{"": "gatehouse", "mine": "mine"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if given != "" {
 			r.Header.Set("User-Agent", given)
 		}
 		res, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res.Body.Close()
-		if got := res.Header.Get("X-Agent"); got != want {
-			t.Errorf("user agent: got %q, want %q", got, want)
-		}
-		if got := r.Header.Get("User-Agent"); got != given {
-			t.Errorf("the request was changed to %q", got)
-		}
+		assert.Equal(t, want, res.Header.Get("X-Agent"), "user agent")
+		assert.Equal(t, given, r.Header.Get("User-Agent"), "the request was changed to")
 	}
 }
 
 // TestProviderError: the texts of a provider are cut.
 func TestProviderError(t *testing.T) {
 	e := oauth.NewProviderError(strings.Repeat("x", 1000), strings.Repeat("y", 1000))
-	if len(e.Code) != 300 || len(e.Description) != 300 {
-		t.Errorf("got %d and %d bytes", len(e.Code), len(e.Description))
-	}
+	assert.Truef(t, len(e.Code) == 300 && len(e.Description) == 300,
+		"got %d and %d bytes", len(e.Code), len(e.Description))
 }
 
 // TestVerifierNeedsKeys: without a key for an algorithm no signature is
@@ -141,9 +129,8 @@ func TestVerifierNeedsKeys(t *testing.T) {
 	const token = "eyJhbGciOiJIUzI1NiJ9.e30.x"
 	for algorithm, want := range map[string]string{"HS256": "needs a client secret", "HS384": "not supported", "none": "not supported"} {
 		v := &oauth.Verifier{Issuer: &oauth.Issuer{URL: "https://a.example", JWKS: "https://a.example/jwks"}, Algorithm: algorithm, Now: time.Now}
-		if _, err := v.IDToken(t.Context(), token, oauth.Expected{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", algorithm, err, want)
-		}
+		_, err := v.IDToken(t.Context(), token, oauth.Expected{})
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "%s: got %v, want %q", algorithm, err, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/oauth"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestTenants: which tenants a configuration of Microsoft Entra ID accepts, by
@@ -41,16 +42,13 @@ func TestTenants(t *testing.T) {
 		t.Cleanup(server.Close)
 		i := &oauth.Issuer{URL: cloud + c.configured + "/v2.0", WellKnown: server.URL, Client: oauth.Transport(nil), Now: time.Now}
 		m, err := i.Metadata(t.Context())
-		if (err == nil) != (c.lets != nil) {
-			t.Errorf("%s: the metadata of %s: %v", c.name, c.metadata, err)
-		}
+		assert.Equalf(t, c.lets != nil, err == nil, "%s: the metadata of %s: %v", c.name, c.metadata, err)
 		for tenant, want := range c.lets {
 			if m == nil {
 				break
 			}
-			if got := i.Accepts(m.Issuer, cloud+tenant+"/v2.0"); got != want {
-				t.Errorf("%s: an account of the tenant %q is let in: %v, want %v", c.name, tenant, got, want)
-			}
+			assert.Equalf(t, want, i.Accepts(m.Issuer, cloud+tenant+"/v2.0"),
+				"%s: an account of the tenant %q is let in", c.name, tenant)
 		}
 	}
 	// Only Microsoft's own hosts have several names for a tenant.
@@ -59,7 +57,6 @@ func TestTenants(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	i := &oauth.Issuer{URL: "https://idp.example/consumers/v2.0", WellKnown: server.URL, Client: oauth.Transport(nil), Now: time.Now}
-	if _, err := i.Metadata(t.Context()); err == nil {
-		t.Error("another host may change the issuer")
-	}
+	_, err := i.Metadata(t.Context())
+	assert.Error(t, err, "another host may change the issuer")
 }

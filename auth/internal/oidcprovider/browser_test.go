@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // browser is a browser without scripts that follows redirects.
@@ -26,9 +28,7 @@ type browser struct {
 func newBrowser(t *testing.T, server *httptest.Server) *browser {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &browser{t: t, site: server.URL, client: &http.Client{Jar: jar, Transport: server.Client().Transport}}
 }
 
@@ -55,9 +55,7 @@ func (b *browser) request(target string, form url.Values) *http.Request {
 		method, body = http.MethodPost, strings.NewReader(form.Encode())
 	}
 	r, err := http.NewRequestWithContext(b.t.Context(), method, target, body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -75,14 +73,10 @@ func (b *browser) do(r *http.Request) page {
 		return nil
 	}
 	res, err := client.Do(r)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	if location, err := res.Location(); err == nil && b.isAnswer(location) {
 		b.posted = false
 		return page{url: location, answer: b.request(location.String(), nil)}
@@ -98,13 +92,9 @@ func (b *browser) isAnswer(u *url.URL) bool {
 func (b *browser) submit(p page, person string) page {
 	b.t.Helper()
 	form := formTag.FindStringSubmatch(p.text)
-	if form == nil {
-		b.t.Fatalf("%s has no form:\n%s", p.url, p.text)
-	}
+	require.NotNilf(b.t, form, "%s has no form:\n%s", p.url, p.text)
 	action, err := p.url.Parse(html.UnescapeString(form[1]))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	fields := url.Values{}
 	for _, input := range inputTag.FindAllStringSubmatch(p.text, -1) {
 		fields.Set(input[1], html.UnescapeString(input[2]))
@@ -126,9 +116,7 @@ func (b *browser) submit(p page, person string) page {
 func (b *browser) start() page {
 	b.t.Helper()
 	var csrf struct{ CSRFToken string }
-	if err := json.Unmarshal([]byte(b.do(b.request(b.site+"/auth/csrf", nil)).text), &csrf); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, json.Unmarshal([]byte(b.do(b.request(b.site+"/auth/csrf", nil)).text), &csrf))
 	return b.do(b.request(b.site+"/auth/signin/op", url.Values{"csrfToken": {csrf.CSRFToken}, "callbackUrl": {b.site + "/welcome"}}))
 }
 
@@ -138,9 +126,7 @@ func (b *browser) authorize(person string) *http.Request {
 	b.t.Helper()
 	p := b.start()
 	for pages := 0; p.answer == nil; pages++ {
-		if pages > 5 {
-			b.t.Fatalf("the pages of the provider have no end; this is %s", p.url)
-		}
+		require.Truef(b.t, pages <= 5, "the pages of the provider have no end; this is %s", p.url)
 		p = b.submit(p, person)
 	}
 	return p.answer
@@ -151,9 +137,7 @@ func (b *browser) cancel() *http.Request {
 	b.t.Helper()
 	p := b.start()
 	abort := abortTag.FindStringSubmatch(p.text)
-	if abort == nil {
-		b.t.Fatalf("%s can't be left:\n%s", p.url, p.text)
-	}
+	require.NotNilf(b.t, abort, "%s can't be left:\n%s", p.url, p.text)
 	if p = b.do(b.request(html.UnescapeString(abort[1]), nil)); p.answer == nil {
 		p = b.submit(p, "") // the form of form_post
 	}
@@ -176,9 +160,7 @@ func (b *browser) session() string {
 func (b *browser) cookies() []string {
 	b.t.Helper()
 	site, err := url.Parse(b.site + "/auth/callback/op")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	var names []string
 	for _, c := range b.client.Jar.Cookies(site) {
 		names = append(names, c.Name)

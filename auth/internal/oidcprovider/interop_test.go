@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/internal/oidcprovider"
@@ -62,9 +64,7 @@ func newSite(t *testing.T, p *oidcprovider.Provider, metadata map[string]any, co
 			return nil
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/auth/", h)
 	mux.HandleFunc("/welcome", func(http.ResponseWriter, *http.Request) {})
@@ -104,39 +104,28 @@ func (l *logBook) String() string {
 func (s *site) signIn(t *testing.T, b *browser, person, name string) {
 	t.Helper()
 	p := b.signIn(person)
-	if p.url.String() != s.URL+"/welcome" {
-		t.Fatalf("the sign-in ends at %s; log:\n%s", p.url, &s.log)
-	}
+	require.Equalf(t, s.URL+"/welcome", p.url.String(), "the sign-in ends at %s; log:\n%s", p.url, &s.log)
 	if got := b.session(); !strings.Contains(got, `"name":"`+name+`"`) || !strings.Contains(got, `"email":"`+person+`@example.com"`) {
 		t.Fatalf("session: got %s, want one of %s", got, name)
 	}
-	if s.account.ProviderAccountID != person {
-		t.Errorf("account: got %q, want %q", s.account.ProviderAccountID, person)
-	}
+	assert.Equal(t, person, s.account.ProviderAccountID, "account")
 }
 
 // refuses checks that an authorization response is refused, and for which
 // reason.
 func (s *site) refuses(t *testing.T, b *browser, answer *http.Request, page, reason string) {
 	t.Helper()
-	if p := b.do(answer); p.url.String() != s.URL+page {
-		t.Errorf("the sign-in ends at %s, want %s", p.url, page)
-	}
-	if got := b.session(); got != "null" {
-		t.Errorf("session: got %s", got)
-	}
-	if log := s.log.String(); !strings.Contains(log, reason) {
-		t.Errorf("the log does not say %q:\n%s", reason, log)
-	}
+	p := b.do(answer)
+	assert.Equalf(t, s.URL+page, p.url.String(), "the sign-in ends at %s, want %s", p.url, page)
+	assert.Equal(t, "null", b.session(), "session")
+	assert.Containsf(t, s.log.String(), reason, "the log does not say %q", reason)
 }
 
 // header returns the header of a signed token.
 func header(t *testing.T, token string) jose.Header {
 	t.Helper()
 	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.HS256, jose.RS256, jose.PS256, jose.ES256, jose.EdDSA})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return signed.Signatures[0].Header
 }
 
@@ -192,9 +181,7 @@ func idToken(algorithm string) client {
 		name: "ID token " + algorithm, registered: map[string]any{"id_token_signed_response_alg": algorithm},
 		also: func(t *testing.T, s *site, _ *browser) {
 			t.Helper()
-			if got := header(t, s.account.IDToken).Algorithm; got != algorithm {
-				t.Errorf("algorithm: got %s, want %s", got, algorithm)
-			}
+			assert.Equal(t, algorithm, header(t, s.account.IDToken).Algorithm, "algorithm")
 		},
 	}
 	if algorithm == "HS256" { // HS256 must be configured
@@ -233,18 +220,14 @@ func privateKey(algorithm string, key crypto.Signer) client {
 func query() client {
 	return client{name: "query", also: func(t *testing.T, _ *site, b *browser) {
 		t.Helper()
-		if b.posted {
-			t.Error("the answer was posted")
-		}
+		assert.False(t, b.posted, "the answer was posted")
 	}}
 }
 
 func formPost() client {
 	return client{name: "form_post", configured: params("response_mode", "form_post"), also: func(t *testing.T, _ *site, b *browser) {
 		t.Helper()
-		if !b.posted {
-			t.Error("the answer was not posted")
-		}
+		assert.True(t, b.posted, "the answer was not posted")
 	}}
 }
 
@@ -322,9 +305,7 @@ func clients() []client {
 			name: "greatest age", configured: func(o *auth.OAuth) { o.Client.DefaultMaxAge = time.Hour },
 			also: func(t *testing.T, s *site, _ *browser) {
 				t.Helper()
-				if s.profile["auth_time"] == nil {
-					t.Error("the ID token has no auth_time")
-				}
+				assert.True(t, s.profile["auth_time"] != nil, "the ID token has no auth_time")
 			},
 		},
 		client{
@@ -344,9 +325,8 @@ func clients() []client {
 			also: func(t *testing.T, s *site, _ *browser) {
 				t.Helper()
 				a := s.account
-				if a.AccessToken == "" || a.RefreshToken == "" || a.TokenType != "bearer" || a.Scope != "openid profile email offline_access" || !a.ExpiresAt.After(time.Now()) {
-					t.Errorf("the token set lacks something: type %s, scope %s, expires %v, refresh token %v", a.TokenType, a.Scope, a.ExpiresAt, a.RefreshToken != "")
-				}
+				assert.Truef(t, a.AccessToken != "" && a.RefreshToken != "" && a.TokenType == "bearer" && a.Scope == "openid profile email offline_access" && a.ExpiresAt.After(time.Now()),
+					"the token set lacks something: type %s, scope %s, expires %v, refresh token %v", a.TokenType, a.Scope, a.ExpiresAt, a.RefreshToken != "")
 			},
 		},
 		client{
@@ -394,13 +374,11 @@ func testSignIn(t *testing.T, p *oidcprovider.Provider) {
 				}
 			}
 			for _, name := range b.cookies() {
-				if strings.Contains(name, "state") || strings.Contains(name, "pkce") || strings.Contains(name, "nonce") {
-					t.Errorf("the cookie %s is left", name)
-				}
+				assert.Truef(t, !strings.Contains(name, "state") && !strings.Contains(name, "pkce") && !strings.Contains(name, "nonce"),
+					"the cookie %s is left", name)
 			}
-			if s.requests["/.well-known/openid-configuration"] != 1 || s.requests["/jwks"] > 1 || s.requests["/token"] != times {
-				t.Errorf("requests of %d sign-ins: %v", times, s.requests)
-			}
+			assert.Truef(t, s.requests["/.well-known/openid-configuration"] == 1 && s.requests["/jwks"] <= 1 && s.requests["/token"] == times,
+				"requests of %d sign-ins: %v", times, s.requests)
 		})
 	}
 }
@@ -441,19 +419,13 @@ func testRotation(t *testing.T, p *oidcprovider.Provider) {
 	}
 	p.Rotate(t)
 	for _, x := range all {
-		if end := x.grace.do(x.answer); end.url.Path != "/welcome" {
-			t.Fatalf("the sign-in that was under way ends at %s; log:\n%s", end.url, &x.log)
-		}
-		if key := header(t, x.account.IDToken).KeyID; key == x.key || key == "" {
-			t.Errorf("the ID tokens are signed with the keys %q and %q", x.key, key)
-		}
-		if got := x.ada.session(); !strings.Contains(got, "ada@example.com") {
-			t.Errorf("who was signed in has the session %s", got)
-		}
+		end := x.grace.do(x.answer)
+		require.Equalf(t, "/welcome", end.url.Path, "the sign-in that was under way ends at %s; log:\n%s", end.url, &x.log)
+		key := header(t, x.account.IDToken).KeyID
+		assert.Truef(t, key != x.key && key != "", "the ID tokens are signed with the keys %q and %q", x.key, key)
+		assert.Contains(t, x.ada.session(), "ada@example.com", "who was signed in has the session")
 		x.signIn(t, x.ada, "ada", "ada of the userinfo")
-		if x.requests["/jwks"] != 2 {
-			t.Errorf("the keys were fetched %d times, want 2", x.requests["/jwks"])
-		}
+		assert.Equalf(t, 2, x.requests["/jwks"], "the keys were fetched %d times, want 2", x.requests["/jwks"])
 	}
 }
 
@@ -533,9 +505,8 @@ func testRefusal(t *testing.T, p *oidcprovider.Provider) {
 		b := newBrowser(t, s.Server)
 		answer := b.authorize("ada")
 		again := answer.Clone(t.Context())
-		if end := b.do(answer); end.url.Path != "/welcome" {
-			t.Fatalf("the sign-in ends at %s; log:\n%s", end.url, &s.log)
-		}
+		end := b.do(answer)
+		require.Equalf(t, "/welcome", end.url.Path, "the sign-in ends at %s; log:\n%s", end.url, &s.log)
 		s.refuses(t, newBrowser(t, s.Server), again, lateAnswer, "state: ")
 	})
 }

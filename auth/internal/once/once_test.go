@@ -6,6 +6,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var start = time.Unix(1e9, 0)
@@ -18,9 +21,7 @@ func TestSpentOnce(t *testing.T) {
 	before, during, after := Of([]string{"old"}, origin, nil), Of([]string{"new", "old"}, origin, nil), Of([]string{"new"}, origin, nil)
 	for i, m := range []*Memory{before, during, after} {
 		value := "value " + strconv.Itoa(i)
-		if !m.Spend("k", value, start, start) {
-			t.Fatalf("%d: refused at first", i)
-		}
+		require.Truef(t, m.Spend("k", value, start, start), "%d: refused at first", i)
 		for j, other := range []*Memory{before, during, after} {
 			if shares := i == j || i == 1 || j == 1; shares && other.Spend("k", value, start, start) {
 				t.Errorf("spent with secrets %d: good again with secrets %d", i, j)
@@ -35,12 +36,9 @@ func TestSpentOnce(t *testing.T) {
 			t.Errorf("%s: refused", name)
 		}
 	}
-	if !before.Spend("another kind", "value 0", start, start) {
-		t.Error("another kind: refused")
-	}
-	if !before.Spend("k", "undated", time.Time{}, start) || before.Spend("k", "undated", time.Time{}, start) {
-		t.Error("a value of which nobody knows when it was sealed is not good exactly once")
-	}
+	assert.True(t, before.Spend("another kind", "value 0", start, start), "another kind: refused")
+	assert.True(t, before.Spend("k", "undated", time.Time{}, start) && !before.Spend("k", "undated", time.Time{}, start),
+		"a value of which nobody knows when it was sealed is not good exactly once")
 }
 
 // TestManySites: a site that remembers nothing any more makes room for others,
@@ -58,16 +56,12 @@ func TestManySites(t *testing.T) {
 					good++
 				}
 			}
-			if good != 1 {
-				t.Errorf("site %d: the value was good %d times", i, good)
-			}
+			assert.Equalf(t, 1, good, "site %d: the value was good %d times", i, good)
 		})
 	}
 	all.Wait()
 	for i := range 2 * maxPages {
-		if of(i).Spend("k", "value", start, start) {
-			t.Fatalf("site %d: the value is good again", i)
-		}
+		require.Falsef(t, of(i).Spend("k", "value", start, start), "site %d: the value is good again", i)
 	}
 }
 
@@ -82,27 +76,20 @@ func TestFlood(t *testing.T) {
 	at := start
 	for i := range maxSpent + maxSpent/10 {
 		at = start.Add(time.Duration(1+i/100) * time.Second / 10)
-		if !m.Spend("a", strconv.Itoa(i), at, at) {
-			t.Fatalf("value %d was refused", i)
-		}
+		require.Truef(t, m.Spend("a", strconv.Itoa(i), at, at), "value %d was refused", i)
 	}
 	l := m.page(m.spent[0], false, at).spent["a"]
-	if len(l.seen) != maxSpent || len(l.order) != maxSpent {
-		t.Errorf("%d values are kept, want %d", len(l.seen), maxSpent)
-	}
-	if m.Spend("a", "victim's", start, at) || m.Spend("b", "victim's", start, at) {
-		t.Error("a spent value is good again")
-	}
-	if m.Spend("a", "begun before", start, at) {
-		t.Error("what was begun before the forgotten values could be one of them, and is good")
-	}
-	if !m.Spend("b", "begun before", start, at) || !m.Spend("a", "begun now", at, at) {
-		t.Error("the flood displaces what others began")
-	}
+	assert.Truef(t, len(l.seen) == maxSpent && len(l.order) == maxSpent,
+		"%d values are kept, want %d", len(l.seen), maxSpent)
+	assert.True(t, !m.Spend("a", "victim's", start, at) && !m.Spend("b", "victim's", start, at),
+		"a spent value is good again")
+	assert.False(t, m.Spend("a", "begun before", start, at),
+		"what was begun before the forgotten values could be one of them, and is good")
+	assert.True(t, m.Spend("b", "begun before", start, at) && m.Spend("a", "begun now", at, at),
+		"the flood displaces what others began")
 	late := at.Add(time.Hour)
-	if !m.Spend("a", "late", late, late) || len(l.seen) != 1 {
-		t.Errorf("%d values are kept after they expired, want 1", len(l.seen))
-	}
+	assert.Truef(t, m.Spend("a", "late", late, late) && len(l.seen) == 1,
+		"%d values are kept after they expired, want 1", len(l.seen))
 }
 
 // TestSignOuts: a signed-out session is over under each of its tokens, and what
@@ -111,9 +98,8 @@ func TestSignOuts(t *testing.T) {
 	t.Parallel()
 	m := Of([]string{"new", "old"}, "https://signouts.example", nil)
 	ada := func(id string, after time.Duration) Token { return Token{"ada", id, start.Add(after)} }
-	if !m.Replace(ada("1", 0), "2", start) || !m.Replace(ada("2", time.Minute), "3", start) {
-		t.Fatal("a token was not replaced")
-	}
+	require.True(t, m.Replace(ada("1", 0), "2", start) && m.Replace(ada("2", time.Minute), "3", start),
+		"a token was not replaced")
 	for i := range 2 * maxPages { // strangers make pages, and ask to drop those of no use
 		Of([]string{"new"}, "https://"+strconv.Itoa(i)+".signouts.example", nil).Spend("k", "value", start, start)
 	}
@@ -126,18 +112,11 @@ func TestSignOuts(t *testing.T) {
 	others := []*Memory{m, Of([]string{"old"}, "https://signouts.example", nil), Of([]string{"new"}, "https://another.example", nil)}
 	for _, other := range others {
 		for _, id := range []string{"1", "2", "3"} {
-			if !other.IsOver(ada(id, 0), start) {
-				t.Errorf("token %s of the session is good", id)
-			}
+			assert.Truef(t, other.IsOver(ada(id, 0), start), "token %s of the session is good", id)
 		}
-		if other.IsOver(ada("4", 0), start) || other.IsOver(Token{"eve", "new", start.Add(time.Hour)}, start) {
-			t.Error("another session is over")
-		}
-		if !other.IsOver(Token{"eve", "0", start}, start) {
-			t.Error("a session that was forgotten is good again")
-		}
+		assert.True(t, !other.IsOver(ada("4", 0), start) && !other.IsOver(Token{"eve", "new", start.Add(time.Hour)}, start),
+			"another session is over")
+		assert.True(t, other.IsOver(Token{"eve", "0", start}, start), "a session that was forgotten is good again")
 	}
-	if m.Replace(ada("3", 0), "4", start) {
-		t.Error("a token of a session that is over was replaced")
-	}
+	assert.False(t, m.Replace(ada("3", 0), "4", start), "a token of a session that is over was replaced")
 }

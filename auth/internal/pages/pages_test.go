@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 const markup = `"><script>alert(1)</script><img src=x onerror=alert(1)>'` + "`{{.}}"
@@ -90,10 +92,9 @@ func TestPasswordsCanBeShown(t *testing.T) {
 	} {
 		html := string(c.page.HTML)
 		shows := strings.Contains(string(c.script.element), "data-show")
-		if strings.Contains(html, "<label class=\"check\" data-show hidden>") != shows || !strings.Contains(html, "</main>"+string(c.script.element)+"</body>") ||
-			!strings.HasSuffix(c.page.ContentSecurityPolicy, "base-uri 'none'; frame-ancestors 'none'"+c.script.policy) || !strings.HasPrefix(html, "<!DOCTYPE") {
-			t.Errorf("%s: %s\n%s", name, c.page.ContentSecurityPolicy, html)
-		}
+		assert.Truef(t, strings.Contains(html, "<label class=\"check\" data-show hidden>") == shows && strings.Contains(html, "</main>"+string(c.script.element)+"</body>") &&
+			strings.HasSuffix(c.page.ContentSecurityPolicy, "base-uri 'none'; frame-ancestors 'none'"+c.script.policy) && strings.HasPrefix(html, "<!DOCTYPE"),
+			"%s: %s\n%s", name, c.page.ContentSecurityPolicy, html)
 	}
 }
 
@@ -104,25 +105,20 @@ func TestHopPostsItself(t *testing.T) {
 	_, rest, _ := strings.Cut(html, `<script type="module">`)
 	script, _, _ := strings.Cut(rest, "</script>")
 	sum := sha256.Sum256([]byte(script))
-	if !strings.Contains(script, "submit()") || !strings.Contains(page.ContentSecurityPolicy, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
-		t.Errorf("the script is %q, the policy %s", script, page.ContentSecurityPolicy)
-	}
-	if !strings.Contains(html, `<input type="hidden" name="code" value="c">`) || !strings.Contains(html, "<button") {
-		t.Errorf("got %s", html)
-	}
+	assert.Truef(t, strings.Contains(script, "submit()") && strings.Contains(page.ContentSecurityPolicy, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'"),
+		"the script is %q, the policy %s", script, page.ContentSecurityPolicy)
+	assert.Truef(t, strings.Contains(html, `<input type="hidden" name="code" value="c">`) && strings.Contains(html, "<button"),
+		"got %s", html)
 }
 
 func TestMarkupIsEscapedEverywhere(t *testing.T) {
 	for _, text := range []string{markup, "data:image/png," + markup} {
 		for name, page := range every(text) {
 			html := string(page.HTML)
-			if regexp.MustCompile(`<input[^>]*formaction`).MatchString(html) {
-				t.Errorf("%s: a field sends the form elsewhere", name)
-			}
+			assert.Falsef(t, regexp.MustCompile(`<input[^>]*formaction`).MatchString(html),
+				"%s: a field sends the form elsewhere", name)
 			for _, bad := range []string{"<script", "<img src=x", "onerror=alert(1)>", "onfocus="} {
-				if strings.Contains(html, bad) {
-					t.Errorf("%s contains %s\n%s", name, bad, html)
-				}
+				assert.NotContainsf(t, html, bad, "%s contains %s", name, bad)
 			}
 		}
 	}
@@ -146,23 +142,15 @@ func TestPolicyAllowsTheStyleAndNothingInline(t *testing.T) {
 	html := string(page.HTML)
 	style := html[strings.Index(html, "<style>")+len("<style>") : strings.Index(html, "</style>")]
 	sum := sha256.Sum256([]byte(style))
-	if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(page.ContentSecurityPolicy, want) {
-		t.Errorf("the policy does not name the hash of the style sheet\n%s", page.ContentSecurityPolicy)
-	}
-	if strings.Contains(page.ContentSecurityPolicy, "unsafe") || strings.Contains(html, "style=") || strings.Contains(html, "<script") {
-		t.Errorf("the page needs more than its hash allows")
-	}
+	want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	assert.Contains(t, page.ContentSecurityPolicy, want, "the policy does not name the hash of the style sheet")
+	assert.True(t, !strings.Contains(page.ContentSecurityPolicy, "unsafe") && !strings.Contains(html, "style=") && !strings.Contains(html, "<script"),
+		"the page needs more than its hash allows")
 	for _, want := range []string{"--brand-color:#ff0000", "--button-text-color:navy", ".brand-1{--provider-brand-color:#24292f;--provider-text-color:#fff}", "--provider-text-color:#000", ".brand-3{--provider-brand-color:#24292f;--provider-text-color:silver}"} {
-		if !strings.Contains(style, want) {
-			t.Errorf("the style sheet lacks %s", want)
-		}
+		assert.Containsf(t, style, want, "the style sheet lacks %s", want)
 	}
-	if strings.Contains(style, "red;}") {
-		t.Error("something that is no colour reached the style sheet")
-	}
-	if !strings.Contains(html, `class="button brand-1"`) {
-		t.Error("the button lacks its class")
-	}
+	assert.NotContains(t, style, "red;}", "something that is no colour reached the style sheet")
+	assert.Contains(t, html, `class="button brand-1"`, "the button lacks its class")
 }
 
 // TestButtonsAreReadable: white has a contrast of 4.51 to the first colour and
@@ -171,9 +159,7 @@ func TestButtonsAreReadable(t *testing.T) {
 	for background, want := range map[string]string{
 		"#1a73e8": "#fff", "#1877f2": "#000", "#000": "#fff", "#fff": "#000", "#f0f": "#000", "#F00F": "#000", "#24292f80": "#fff", "navy": "other",
 	} {
-		if got := readableOn(background, "other"); got != want {
-			t.Errorf("text on %s: got %s, want %s", background, got, want)
-		}
+		assert.Equalf(t, want, readableOn(background, "other"), "text on %s", background)
 	}
 }
 
@@ -181,12 +167,9 @@ func TestLogosAsDataURIs(t *testing.T) {
 	const logo = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
 	look := newLook(Theme{Logo: logo}, nil)
 	html := string(SignIn{Look: look, Providers: []Provider{{ID: "a", Type: "oauth", Logo: logo}, {ID: "b", Type: "oauth", Logo: "data:text/html,x"}}}.Render().HTML)
-	if got := strings.Count(html, `src="`+logo+`"`); got != 2 {
-		t.Errorf("%d logos are shown, want 2\n%s", got, html)
-	}
-	if strings.Contains(html, "data:text") {
-		t.Error("a data URI that is no image is shown")
-	}
+	got := strings.Count(html, `src="`+logo+`"`)
+	assert.Equalf(t, 2, got, "%d logos are shown, want 2\n%s", got, html)
+	assert.NotContains(t, html, "data:text", "a data URI that is no image is shown")
 }
 
 func TestColors(t *testing.T) {
@@ -194,9 +177,7 @@ func TestColors(t *testing.T) {
 		"#fff": true, "#FFAA00": true, "#ffaa0080": true, "rebeccapurple": true, "rgb(1 2 3 / 50%)": true, "hsl(120deg,50%,50%)": true,
 		"": false, "#ff": false, "#fffff": false, "#ggg": false, "red;}": false, "url(x)": false, "rgb(1,2,3": false, "var(--x)": false, "red\n": false,
 	} {
-		if Color(s) != want {
-			t.Errorf("Color(%q) is %v", s, !want)
-		}
+		assert.Equalf(t, want, Color(s), "Color(%q) is %v", s, !want)
 	}
 }
 
@@ -216,9 +197,8 @@ func TestOneAddressField(t *testing.T) {
 		`aria-describedby="signin-error" autofocus`: 1, `role="alert" id="signin-error"`: 1, "autofocus": 1, `href="/forgot"`: 1,
 		`action="/auth/callback/staff"`: 1, `<div class="or">`: 1, `data-passkey="/auth/callback/passkey"`: 1, "<noscript>": 1,
 	} {
-		if got := strings.Count(page, text); got != want {
-			t.Errorf("%s is there %d times, want %d", text, got, want)
-		}
+		got := strings.Count(page, text)
+		assert.Equalf(t, want, got, "%s is there %d times, want %d", text, got, want)
 	}
 	p.Providers = p.Providers[3:4]
 	if page = string(p.Render().HTML); !strings.Contains(page, ` hidden action="/auth/callback/passkey"`) || !strings.Contains(page, "<noscript>") {
@@ -239,12 +219,10 @@ func TestErrorsStandAtTheirField(t *testing.T) {
 		if got := p.At(); got != want || p.AtTop() != (want == "") || strings.Count(page, "autofocus") != 1 {
 			t.Errorf("%s: at %q, want %q\n%s", failure, got, want, page)
 		}
-		if top := strings.Contains(page, `role="alert" tabindex="-1" autofocus`); top != (want == "") {
-			t.Errorf("%s: at the top %v", failure, top)
-		}
-		if !strings.Contains(page, `name="card" id="input-card-for-two-provider" type="" placeholder="" value="7"`) {
-			t.Errorf("%s: what was typed is not in its field\n%s", failure, page)
-		}
+		assert.Equalf(t, want == "", strings.Contains(page, `role="alert" tabindex="-1" autofocus`),
+			"%s: at the top", failure)
+		assert.Containsf(t, page, `name="card" id="input-card-for-two-provider" type="" placeholder="" value="7"`,
+			"%s: what was typed is not in its field", failure)
 	}
 }
 
@@ -252,14 +230,12 @@ func TestOnlyExternalFormsCarryTheCallbackURL(t *testing.T) {
 	html := string(SignIn{Look: plainLook(), CallbackURL: "https://app.example.com/", CSRFToken: "t", Providers: []Provider{
 		{ID: "a", Type: "oauth", Action: "/a"}, {ID: "email", Type: "email", Action: "/e"},
 	}}.Render().HTML)
-	if strings.Count(html, `name="callbackUrl"`) != 1 || strings.Count(html, `name="csrfToken" value="t"`) != 2 {
-		t.Error(html)
-	}
+	assert.True(t, strings.Count(html, `name="callbackUrl"`) == 1 && strings.Count(html, `name="csrfToken" value="t"`) == 2,
+		html)
 	// As in Auth.js, the field remains if the protection is off, and has no
 	// value.
-	if got := string(SignOut{Look: plainLook()}.Render().HTML); !strings.Contains(got, `method="POST"><input type="hidden" name="csrfToken"><button`) {
-		t.Error(got)
-	}
+	got := string(SignOut{Look: plainLook()}.Render().HTML)
+	assert.Contains(t, got, `method="POST"><input type="hidden" name="csrfToken"><button`)
 }
 
 func TestErrorPages(t *testing.T) {
@@ -279,11 +255,8 @@ func TestErrorPages(t *testing.T) {
 		if p.Status() != want.status || !strings.Contains(html, want.text) || want.link != "" && !strings.Contains(html, `href="`+want.link+`"`) {
 			t.Errorf("%q: status %d\n%s", kind, p.Status(), html)
 		}
-		if want.link == "" && strings.Contains(html, "href") {
-			t.Errorf("%q has a link", kind)
-		}
+		assert.Falsef(t, want.link == "" && strings.Contains(html, "href"), "%q has a link", kind)
 	}
-	if html := string(VerifyRequest{Look: plainLook(), SiteURL: "https://app.example.com"}.Render().HTML); !strings.Contains(html, `>app.example.com</a>`) {
-		t.Error(html)
-	}
+	html := string(VerifyRequest{Look: plainLook(), SiteURL: "https://app.example.com"}.Render().HTML)
+	assert.Contains(t, html, `>app.example.com</a>`)
 }

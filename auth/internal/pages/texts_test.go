@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"github.com/gatehouse-go/gatehouse/auth/texts"
@@ -33,9 +35,7 @@ var marked = regexp.MustCompile(`⟦([^⟦⟧]*)⟧`)
 // sentence of the configuration or a value, and every sentence is on a page.
 func TestNoPageHasATextOfItsOwn(t *testing.T) {
 	languages, err := NewLanguages([]texts.Texts{markedTexts()}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	look := NewLooks(Theme{Name: value}, nil, languages).For(httptest.NewRequest(http.MethodGet, "/", nil))
 	used := map[string]bool{}
 	for name, page := range everyState(look) {
@@ -44,9 +44,8 @@ func TestNoPageHasATextOfItsOwn(t *testing.T) {
 				used[m[1]] = true
 			}
 			rest := strings.ReplaceAll(marked.ReplaceAllString(text, ""), value, "")
-			if strings.ContainsFunc(rest, unicode.IsLetter) {
-				t.Errorf("%s has the text %q, which is in no language", name, rest)
-			}
+			assert.Falsef(t, strings.ContainsFunc(rest, unicode.IsLetter),
+				"%s has the text %q, which is in no language", name, rest)
 		}
 	}
 	all := markedTexts()
@@ -54,9 +53,8 @@ func TestNoPageHasATextOfItsOwn(t *testing.T) {
 		group, _, _ := strings.Cut(name, ".")
 		last := name[strings.LastIndexByte(name, '.')+1:]
 		plural := slices.Contains([]string{"Zero", "One", "Two", "Few", "Many"}, last)
-		if !used[name] && !plural && group != "Mail" && group != "Password" && !slices.Contains(elsewhere, name) {
-			t.Errorf("no page has the sentence %s", name)
-		}
+		assert.Truef(t, used[name] || plural || group == "Mail" || group == "Password" || slices.Contains(elsewhere, name),
+			"no page has the sentence %s", name)
 	}
 }
 
@@ -110,9 +108,7 @@ func everyState(look *Look) map[string]Rendered {
 func readable(t *testing.T, page []byte) []string {
 	t.Helper()
 	root, err := html.ParseWithOptions(strings.NewReader(string(page)), html.ParseOptionEnableScripting(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var found []string
 	for n := range root.Descendants() {
 		if n.Type == html.TextNode && n.Parent.Data != "script" && n.Parent.Data != "style" {

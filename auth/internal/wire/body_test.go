@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzJSONBody: the members of a JSON body are read as encoding/json reads
@@ -26,9 +28,7 @@ func FuzzJSONBody(f *testing.F) {
 		hr := httptest.NewRequest(http.MethodPost, "/auth/session", bytes.NewReader(raw))
 		hr.Header.Set("Content-Type", "application/json")
 		b, err := ReadBody(hr, limit, wanted)
-		if (err == nil) != (json.Valid(raw) && len(raw) <= limit) {
-			t.Fatalf("%q: %v", raw, err)
-		}
+		require.Equalf(t, json.Valid(raw) && len(raw) <= limit, err == nil, "%q: %v", raw, err)
 		if err != nil {
 			return
 		}
@@ -42,18 +42,13 @@ func FuzzJSONBody(f *testing.F) {
 				t.Fatalf("%q: %s is %q, want %q", raw, name, got, text)
 			}
 		}
-		if b.Data != nil && !json.Valid(b.Data) {
-			t.Fatalf("%q: data is %q", raw, b.Data)
-		}
+		require.Falsef(t, b.Data != nil && !json.Valid(b.Data), "%q: data is %q", raw, b.Data)
 		whole, err := b.Members()
 		if err != nil {
-			if valuesIn(raw) <= MaxValues {
-				t.Fatalf("%q: %v", raw, err)
-			}
+			require.Truef(t, valuesIn(raw) > MaxValues, "%q: %v", raw, err)
 			return
 		}
-		if len(whole) != len(want) || len(want) > 0 && !reflect.DeepEqual(whole, want) {
-			t.Fatalf("%q: the form is %v, want %v", raw, whole, want)
-		}
+		require.Falsef(t, len(whole) != len(want) || len(want) > 0 && !reflect.DeepEqual(whole, want),
+			"%q: the form is %v, want %v", raw, whole, want)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzCSRF: only a cookie whose hash was made with a secret verifies.
@@ -17,14 +19,10 @@ func FuzzCSRF(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, cookie, submitted string) {
 		got, fresh, err := CheckCSRF(keys, rand.Reader, &specs.CSRF, cookie, http.MethodPost, submitted)
-		if err != nil || got.Token == "" {
-			t.Fatalf("got %+v, %v", got, err)
-		}
-		if (fresh == nil) != strings.HasPrefix(cookie, got.Token+"|") {
-			t.Fatalf("%q: token %q, fresh cookie %v", cookie, got.Token, fresh)
-		}
-		if got.Verified && (fresh != nil || submitted != got.Token || !keys.Matches(got.Token, strings.Split(cookie, "|")[1])) {
-			t.Fatalf("%q verified with %q", cookie, submitted)
-		}
+		require.Truef(t, err == nil && got.Token != "", "got %+v, %v", got, err)
+		require.Equalf(t, strings.HasPrefix(cookie, got.Token+"|"), fresh == nil,
+			"%q: token %q, fresh cookie %v", cookie, got.Token, fresh)
+		require.Falsef(t, got.Verified && (fresh != nil || submitted != got.Token || !keys.Matches(got.Token, strings.Split(cookie, "|")[1])),
+			"%q verified with %q", cookie, submitted)
 	})
 }

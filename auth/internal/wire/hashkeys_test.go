@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestHashesOfTheProtocolPage: the hashes of CSRF tokens and mail links are the
@@ -12,13 +15,9 @@ import (
 func TestHashesOfTheProtocolPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/protocol.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (`[^|]+) \\| `([0-9a-f]{64})` \\|$").FindAllStringSubmatch(string(page), -1)
-	if len(rows) < 2 {
-		t.Fatalf("the page shows %d hashes, want 2 or more", len(rows))
-	}
+	require.Truef(t, len(rows) >= 2, "the page shows %d hashes, want 2 or more", len(rows))
 	for _, row := range rows {
 		var secrets []string
 		for _, s := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
@@ -28,8 +27,7 @@ func TestHashesOfTheProtocolPage(t *testing.T) {
 		if got := HashWith(row[1], joined); got != row[3] {
 			t.Errorf("the hash of %s with %s is %s, the page shows %s", row[1], joined, got, row[3])
 		}
-		if !NewHashKeys(secrets).Matches(row[1], row[3]) {
-			t.Errorf("a handler with the secrets %q refuses the hash that the page shows", secrets)
-		}
+		assert.Truef(t, NewHashKeys(secrets).Matches(row[1], row[3]),
+			"a handler with the secrets %q refuses the hash that the page shows", secrets)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/gofiber/fiber/v3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
@@ -26,22 +28,14 @@ func serve(t *testing.T, config auth.Config) string {
 	t.Helper()
 	config.Secret, config.Logger = []string{strings.Repeat("router-secret", 3)}, slog.New(slog.DiscardHandler)
 	site, err := newSite(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- site.Listener(listener, fiber.ListenConfig{DisableStartupMessage: true}) }()
 	t.Cleanup(func() {
-		if err := site.Shutdown(); err != nil {
-			t.Error(err)
-		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, site.Shutdown())
+		assert.NoError(t, <-ended)
 	})
 	return listener.Addr().String()
 }
@@ -57,13 +51,9 @@ func TestCookieWithoutAName(t *testing.T) {
 	const head = "Host: app.example.com\nConnection: close\nSec-Fetch-Site: same-site\nOrigin: https://evil.example.com\n"
 	csrf := visitor.Ask(t, address, "GET /auth/csrf HTTP/1.1\n"+head+"\n")
 	var token struct{ CSRFToken string }
-	if err := json.Unmarshal([]byte(csrf.Body), &token); err != nil {
-		t.Fatal(csrf.Body, err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(csrf.Body), &token), csrf.Body)
 	cookie, err := http.ParseSetCookie(csrf.Header.Get("Set-Cookie"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	planted := cookie.Name + "=" + cookie.Value
 	form := url.Values{"csrfToken": {token.CSRFToken}, "username": {"ada"}, "password": {"lovelace"}}.Encode()
 	for cookie, ok := range map[string]bool{planted: true, "a=b; " + planted: true, "=" + planted: false, "==" + planted: false, "a=b; =" + planted: false} {

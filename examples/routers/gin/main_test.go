@@ -7,14 +7,13 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
+	"github.com/stretchr/testify/require"
 )
 
 func visit(t *testing.T) *visitor.Visitor {
 	t.Helper()
 	site, err := newSite(auth.Config{Secret: []string{strings.Repeat("router-secret", 3)}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return visitor.Serve(t, site)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v3/middleware/adaptor"
 	fibersession "github.com/gofiber/fiber/v3/middleware/session"
 	"github.com/gorilla/sessions"
+	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
@@ -32,20 +33,15 @@ var secret = strings.Repeat("peers-secret", 3)
 func BenchmarkSession(b *testing.B) {
 	b.Run("gatehouse, token", func(b *testing.B) {
 		token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": name, "email": "ada@example.com"}, Secrets: []string{secret}, Salt: jwt.CookieName})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		run(b, gatehouse(b, nil), jwt.CookieName+"="+token)
 	})
 	b.Run("gatehouse, memory", func(b *testing.B) {
 		store := memory.New()
 		user, err := store.CreateUser(b.Context(), adapter.User{Name: new(name), Email: "ada@example.com"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := store.CreateSession(b.Context(), adapter.Session{SessionToken: "token", UserID: user.ID, Expires: time.Now().Add(30 * 24 * time.Hour)}); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
+		_, err = store.CreateSession(b.Context(), adapter.Session{SessionToken: "token", UserID: user.ID, Expires: time.Now().Add(30 * 24 * time.Hour)})
+		require.NoError(b, err)
 		run(b, gatehouse(b, store), jwt.CookieName+"=token")
 	})
 	b.Run("gorilla/sessions, encrypted cookie", func(b *testing.B) {
@@ -67,9 +63,7 @@ func BenchmarkSession(b *testing.B) {
 	})
 	b.Run("gatehouse, token, in fiber", func(b *testing.B) {
 		token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": name, "email": "ada@example.com"}, Secrets: []string{secret}, Salt: jwt.CookieName})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		app := fiber.New()
 		app.Get("/", adaptor.HTTPHandler(gatehouse(b, nil)))
 		runFiber(b, app.Handler(), jwt.CookieName+"="+token)
@@ -94,9 +88,7 @@ func BenchmarkSession(b *testing.B) {
 func gatehouse(b *testing.B, store adapter.Adapter) http.Handler {
 	b.Helper()
 	m, err := frameworks.MiddlewareAuth(auth.Config{Secret: []string{secret}, Adapter: store, URL: "http://localhost", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return m.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, err := auth.FromContext(r.Context())
 		answer(w, s.User.Name, err)
@@ -118,9 +110,7 @@ func cookieOf(b *testing.B, h http.Handler) string {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	cookies := w.Result().Cookies()
-	if len(cookies) != 1 {
-		b.Fatalf("got %d cookies, want 1", len(cookies))
-	}
+	require.Lenf(b, cookies, 1, "got %d cookies, want 1", len(cookies))
 	return cookies[0].Name + "=" + cookies[0].Value
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/alexedwards/scs/pgxstore"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
@@ -37,12 +39,9 @@ func open(tb testing.TB) adapter.Adapter {
 	schema := "gatehouse_" + strings.ToLower(rand.Text())
 	h := handle{pool: openIn(tb, schema), scs: openIn(tb, schema+"_scs"), schema: schema}
 	var err error
-	if h.Adapter, err = postgres.New(h.pool); err != nil {
-		tb.Fatal(err)
-	}
-	if err := h.EnsureSchema(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
+	h.Adapter, err = postgres.New(h.pool)
+	require.NoError(tb, err)
+	require.NoError(tb, h.EnsureSchema(tb.Context()))
 	run(tb, h.scs, `CREATE TABLE sessions (token text PRIMARY KEY, data bytea NOT NULL, expiry timestamptz NOT NULL)`)
 	return h
 }
@@ -50,9 +49,7 @@ func open(tb testing.TB) adapter.Adapter {
 // fill writes sessions for the adapter and for scs.
 func fill(tb testing.TB, a adapter.Adapter, from, to int) {
 	h := a.(handle)
-	if err := postgrestest.NewBaseline(h.pool, "").AddSessions(tb.Context(), from, to); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, postgrestest.NewBaseline(h.pool, "").AddSessions(tb.Context(), from, to))
 	run(tb, h.scs, `INSERT INTO sessions SELECT 'session-' || n, ('u' || n / 10)::bytea, now() + interval '1 hour' FROM generate_series($1::int, $2::int - 1) AS n`, from, to)
 	run(tb, h.scs, `ANALYZE sessions`)
 }
@@ -79,9 +76,7 @@ func BenchmarkPgxstore(b *testing.B) {
 // the adapter.
 func BenchmarkAuthJS(b *testing.B) {
 	skip := func(why string) { // go test shows a skipped benchmark only with -v
-		if os.Getenv("CI") == "true" {
-			b.Fatal(why)
-		}
+		require.NotEqual(b, "true", os.Getenv("CI"), why)
 		fmt.Fprintln(os.Stderr, "NOT MEASURED: @auth/pg-adapter, because", why)
 		b.SkipNow()
 	}
@@ -102,9 +97,7 @@ func BenchmarkAuthJS(b *testing.B) {
 			cmd.Dir = interopDir
 			cmd.Stderr = os.Stderr
 			out, err := cmd.Output()
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			var result struct{ Median float64 }
 			if err := json.Unmarshal(out, &result); err != nil {
 				b.Fatal(fmt.Errorf("%w: %s", err, out))
@@ -117,35 +110,28 @@ func BenchmarkAuthJS(b *testing.B) {
 func serverURL(tb testing.TB) string {
 	tb.Helper()
 	url := os.Getenv("GATEHOUSE_POSTGRES_URL")
-	if url == "" {
-		tb.Fatal("GATEHOUSE_POSTGRES_URL is not set: this benchmark needs a PostgreSQL server where it may create schemas")
-	}
+	require.NotEmpty(tb, url,
+		"GATEHOUSE_POSTGRES_URL is not set: this benchmark needs a PostgreSQL server where it may create schemas")
 	return url
 }
 
 func run(tb testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
 	tb.Helper()
-	if _, err := pool.Exec(tb.Context(), sql, args...); err != nil {
-		tb.Fatal(err)
-	}
+	_, err := pool.Exec(tb.Context(), sql, args...)
+	require.NoError(tb, err)
 }
 
 // openIn opens a pool on a schema that it makes, and drops at the end.
 func openIn(tb testing.TB, schema string) *pgxpool.Pool {
 	tb.Helper()
 	config, err := pgxpool.ParseConfig(serverURL(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	config.ConnConfig.RuntimeParams["search_path"] = schema
 	pool, err := pgxpool.NewWithConfig(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(func() {
-		if _, err := pool.Exec(context.Background(), `DROP SCHEMA `+schema+` CASCADE`); err != nil {
-			tb.Error(err)
-		}
+		_, err := pool.Exec(context.Background(), `DROP SCHEMA `+schema+` CASCADE`)
+		assert.NoError(tb, err)
 		pool.Close()
 	})
 	run(tb, pool, `CREATE SCHEMA `+schema)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alexedwards/scs/goredisstore"
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
@@ -30,23 +31,17 @@ type handle struct {
 
 func open(tb testing.TB) adapter.Adapter {
 	url := os.Getenv("GATEHOUSE_REDIS_URL")
-	if url == "" {
-		tb.Fatal("GATEHOUSE_REDIS_URL is not set: this benchmark needs a Redis server where it may write keys")
-	}
+	require.NotEmpty(tb, url,
+		"GATEHOUSE_REDIS_URL is not set: this benchmark needs a Redis server where it may write keys")
 	options, err := goredis.ParseURL(url)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	options.ContextTimeoutEnabled = true
 	h := handle{client: goredis.NewClient(options), prefix: "gatehouse-" + rand.Text(), written: new(int)}
 	tb.Cleanup(func() { _ = h.client.Close() })
 	tb.Cleanup(func() { h.remove(tb) })
-	if h.Adapter, err = redis.New(h.client, redis.WithPrefix(h.prefix)); err != nil {
-		tb.Fatal(err)
-	}
-	if err := h.EnsureScripts(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
+	h.Adapter, err = redis.New(h.client, redis.WithPrefix(h.prefix))
+	require.NoError(tb, err)
+	require.NoError(tb, h.EnsureScripts(tb.Context()))
 	return h
 }
 
@@ -65,9 +60,7 @@ func fill(tb testing.TB, a adapter.Adapter, from, to int) {
 	if err == nil {
 		err = baseline.AddSessions(ctx, from, to)
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	h.each(ctx, tb, from, to, func(pipe goredis.Pipeliner, n int) {
 		pipe.Set(ctx, h.scs()+bench.SessionToken(n), fmt.Sprint("u", n/10), time.Hour)
 	})
@@ -88,9 +81,8 @@ func (h handle) each(ctx context.Context, tb testing.TB, from, to int, f func(pi
 		for n := from; n < from+1000; n++ {
 			f(pipe, n)
 		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			tb.Fatal(err)
-		}
+		_, err := pipe.Exec(ctx)
+		require.NoError(tb, err)
 	}
 }
 

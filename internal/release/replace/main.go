@@ -55,7 +55,7 @@ func lines(packages []string) (string, error) {
 	for _, p := range packages {
 		dir, err := moduleOf(clone, strings.TrimPrefix(p, importRoot+"/"))
 		if err == nil {
-			err = require(clone, dir, needed)
+			err = requireAll(clone, dir, needed)
 		}
 		if err != nil {
 			return "", err
@@ -85,9 +85,9 @@ func moduleOf(clone, pkg string) (string, error) {
 	return "", fmt.Errorf("no module of %s has a package %s", importRoot, pkg)
 }
 
-// require adds the module in dir, and the modules of this repository that it
+// requireAll adds the module in dir, and the modules of this repository that it
 // requires.
-func require(clone, dir string, needed map[string]bool) error {
+func requireAll(clone, dir string, needed map[string]bool) error {
 	if needed[dir] {
 		return nil
 	}
@@ -103,7 +103,7 @@ func require(clone, dir string, needed map[string]bool) error {
 			continue // neither a module nor its version
 		}
 		if other, ours := strings.CutPrefix(fields[0], importRoot+"/"); ours {
-			if err := require(clone, other, needed); err != nil {
+			if err := requireAll(clone, other, needed); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const root = "../../.."
@@ -26,9 +29,7 @@ func TestProgramsOutsideTheWorkspace(t *testing.T) {
 	})
 	t.Run("chi and postgres", func(t *testing.T) {
 		program, err := os.ReadFile("testdata/site/main.go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		build(t, string(program), []string{"auth/frameworks", "github.com/gatehouse-go/gatehouse/adapters/postgres"},
 			"-require=github.com/go-chi/chi/v5@v5.5.0")
 	})
@@ -38,13 +39,9 @@ func TestProgramsOutsideTheWorkspace(t *testing.T) {
 func readmeProgram(t *testing.T) string {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
-	if block == nil {
-		t.Fatal("the README has no program")
-	}
+	require.NotNil(t, block, "the README has no program")
 	return string(block[1])
 }
 
@@ -52,13 +49,9 @@ func readmeProgram(t *testing.T) string {
 func build(t *testing.T, program string, packages []string, edits ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o644))
 	command, err := filepath.Abs("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	run := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "go", args...)
@@ -67,9 +60,7 @@ func build(t *testing.T, program string, packages []string, edits ...string) (di
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, &stderr)
-		}
+		require.NoErrorf(t, err, "go %s: %v\n%s", strings.Join(args, " "), err, &stderr)
 		return string(out)
 	}
 	run("mod", "init", "example.com/site")
@@ -79,9 +70,7 @@ func build(t *testing.T, program string, packages []string, edits ...string) (di
 	if err == nil {
 		err = os.WriteFile(goMod, append(before, lines...), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(edits) > 0 {
 		run(append([]string{"mod", "edit"}, edits...)...)
 	}
@@ -96,27 +85,21 @@ func started(t *testing.T, program string) {
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(os.Environ(), "AUTH_SECRET="+strings.Repeat("program-secret", 3), "AUTH_GITHUB_ID=id", "AUTH_GITHUB_SECRET=secret")
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
-	if line, err := bufio.NewReader(out).ReadString('\n'); !strings.Contains(line, "http://localhost:3000") {
-		t.Errorf("the program prints %q, error %v, want where it listens", line, err)
-	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	assert.Containsf(t, line, "http://localhost:3000", "the program prints %q, error %v, want where it listens", line, err)
 }
 
 // TestUnknownPackages: what is not in the repository has no line.
 func TestUnknownPackages(t *testing.T) {
 	for _, packages := range [][]string{nil, {"no/such/package"}, {"../auth"}, {"/"}, {"example.com/auth"}} {
-		if got, err := lines(packages); err == nil {
-			t.Errorf("%q: got %s, want an error", packages, got)
-		}
+		got, err := lines(packages)
+		assert.Errorf(t, err, "%q: got %s, want an error", packages, got)
 	}
 }
 
@@ -124,20 +107,14 @@ func TestUnknownPackages(t *testing.T) {
 // same lines.
 func TestLines(t *testing.T) {
 	got, err := lines([]string{"auth", "adapters/postgres"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, module := range []string{"auth", "adaptertest", "adapters/postgres"} {
-		if line := "\t" + importRoot + "/" + module + " => " + root + "/" + module + "\n"; !strings.Contains(got, line) {
-			t.Errorf("got %s, want %s", got, line)
-		}
+		line := "\t" + importRoot + "/" + module + " => " + root + "/" + module + "\n"
+		assert.Contains(t, got, line)
 	}
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	shown := strings.ReplaceAll(strings.TrimSpace(got), root+"/", "../gatehouse/")
-	if shown = "    " + strings.ReplaceAll(shown, "\n", "\n    ") + "\n"; !strings.Contains(string(readme), shown) {
-		t.Errorf("the README does not show\n%s", shown)
-	}
+	shown = "    " + strings.ReplaceAll(shown, "\n", "\n    ") + "\n"
+	assert.Containsf(t, string(readme), shown, "the README does not show\n%s", shown)
 }

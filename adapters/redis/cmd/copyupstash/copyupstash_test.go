@@ -15,6 +15,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
@@ -52,13 +54,10 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	url := os.Getenv(redisURL)
-	if url == "" {
-		t.Fatalf("%s is not set: this test needs a Redis server where it may write keys; GATEHOUSE_SKIP_STORES=1 leaves it out", redisURL)
-	}
+	require.NotEmptyf(t, url,
+		"%s is not set: this test needs a Redis server where it may write keys; GATEHOUSE_SKIP_STORES=1 leaves it out", redisURL)
 	options, err := goredis.ParseURL(url)
-	if err != nil {
-		t.Fatalf("%s is not a URL of Redis", redisURL)
-	}
+	require.NoErrorf(t, err, "%s is not a URL of Redis", redisURL)
 	options.ContextTimeoutEnabled = true
 	// An adapter that begins beside the keys of Upstash refuses to, so they have a database of
 	// their own.
@@ -66,17 +65,14 @@ func newSite(t *testing.T) *site {
 	url = strings.TrimRight(regexp.MustCompile(`/\d*$`).ReplaceAllString(url, ""), "/") + "/9"
 	name := strings.ToLower(rand.Text())
 	s := &site{T: t, url: url, base: "old-[" + name + "]*:", prefix: "new-" + name, client: goredis.NewClient(options)}
-	if s.target, err = redis.New(s.client, redis.WithPrefix(s.prefix), redis.WithNewKeys()); err != nil {
-		t.Fatal(err)
-	}
+	s.target, err = redis.New(s.client, redis.WithPrefix(s.prefix), redis.WithNewKeys())
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx := context.Background()
 		err := redistest.EachKeys(ctx, s.client, "*"+name+"*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
 			return c.Unlink(ctx, keys...).Err()
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 		_ = s.client.Close()
 	})
 	return s
@@ -190,15 +186,12 @@ func TestInterop(t *testing.T) {
 		t.Helper()
 		for _, id := range []string{ada, bare, role, second, moved, heir} {
 			got := must(s.target.GetUser(ctx, id))(s)
-			if got == nil {
-				t.Fatalf("user %s is absent", id)
-			}
+			require.NotNilf(t, got, "user %s is absent", id)
 			theirs := js.Call("getUser", id)
 			want := map[string]any{"ID": id, "Name": theirs["name"], "Email": theirs["email"], "EmailVerified": theirs["emailVerified"], "Image": theirs["image"]}
 			s.same("a user", fieldsOf(s, got), fieldsOf(s, want))
-			if byEmail := must(s.target.GetUserByEmail(ctx, got.Email))(s); byEmail == nil || byEmail.ID != id {
-				t.Errorf("%s leads to %v", got.Email, byEmail)
-			}
+			byEmail := must(s.target.GetUserByEmail(ctx, got.Email))(s)
+			assert.Truef(t, byEmail != nil && byEmail.ID == id, "%s leads to %v", got.Email, byEmail)
 		}
 		s.same("who lost the address", must(s.target.GetUser(ctx, first))(s), adapter.User{ID: first, Name: new("First")})
 		s.same("whose account", must(s.target.GetUserByAccount(ctx, adapter.AccountKey{Provider: "google", ProviderAccountID: "2"}))(s).ID, first)
@@ -209,13 +202,10 @@ func TestInterop(t *testing.T) {
 			adapter.Account{UserID: ada, Type: "oidc", Provider: "google", ProviderAccountID: "1055675628"})
 		for sessionToken, id := range map[string]string{"session-of-ada": ada, "another-of-ada": ada, "12345": bare} {
 			got := must(s.target.GetSessionAndUser(ctx, sessionToken))(s)
-			if got == nil || got.User.ID != id || !got.Session.Expires.Equal(expires) {
-				t.Errorf("session %s: got %v, want one of %s until %v", sessionToken, got, id, expires)
-			}
+			assert.Truef(t, got != nil && got.User.ID == id && got.Session.Expires.Equal(expires),
+				"session %s: got %v, want one of %s until %v", sessionToken, got, id, expires)
 		}
-		if got := must(s.target.GetSessionAndUser(ctx, "over-of-ada-"))(s); got != nil {
-			t.Errorf("an expired session was copied: %v", got)
-		}
+		assert.Nil(t, must(s.target.GetSessionAndUser(ctx, "over-of-ada-"))(s), "an expired session was copied")
 	}
 	out := s.run(1)
 	check()
@@ -238,12 +228,9 @@ func TestInterop(t *testing.T) {
 		"users: 0 copied, 0 changed, 8 unchanged, 0 deleted, 0 expired, 1 refused",
 		"sessions: 0 copied, 0 changed, 4 unchanged, 0 deleted, 1 expired, 0 refused",
 		"verification tokens: 0 copied, 0 changed, 3 unchanged, 0 deleted, 1 expired, 0 refused")
-	if again := must(s.target.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "a:b@example.com", Token: "c:d"}))(s); again != nil {
-		t.Error("a spent token came back")
-	}
-	if again := must(s.target.GetSessionAndUser(ctx, "another-of-ada"))(s); again != nil {
-		t.Error("a session that was ended came back")
-	}
+	again := must(s.target.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "a:b@example.com", Token: "c:d"}))(s)
+	assert.Nil(t, again, "a spent token came back")
+	assert.Nil(t, must(s.target.GetSessionAndUser(ctx, "another-of-ada"))(s), "a session that was ended came back")
 	s.same("the new name", must(s.target.GetUser(ctx, bare))(s).Name, "New")
 
 	// The old site changes and deletes records; a repeated run carries both
@@ -268,14 +255,12 @@ func TestInterop(t *testing.T) {
 		"a session":       must(s.target.GetSessionAndUser(ctx, "12345"))(s),
 		"a token":         must(s.target.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "ada@example.com", Token: "hash"}))(s),
 	} {
-		if text, _ := json.Marshal(got); string(text) != "null" {
-			t.Errorf("%s that the source has no longer is still there: %s", name, text)
-		}
+		text, _ := json.Marshal(got)
+		assert.Equalf(t, "null", string(text), "%s that the source has no longer is still there: %s", name, text)
 	}
 	king := must(s.target.GetSessionAndUser(ctx, "session-of-ada"))(s)
-	if king == nil || king.User.Email != "king@example.com" || *king.User.Name != "Ada King" || !king.Session.Expires.Equal(expires.Add(time.Hour)) {
-		t.Errorf("what the source changed: got %v", king)
-	}
+	assert.Truef(t, king != nil && king.User.Email == "king@example.com" && *king.User.Name == "Ada King" && king.Session.Expires.Equal(expires.Add(time.Hour)),
+		"what the source changed: got %v", king)
 	s.same("a token of the provider", must(s.target.GetAccount(ctx, "1055675628", "google"))(s).AccessToken, "fresh")
 }
 
@@ -320,9 +305,7 @@ func TestOddRecords(t *testing.T) {
 	s.set("user:half", `{"id":"half","name":"\ud800"}`)
 	s.set("user:bytes", "{\"id\":\"bytes\",\"name\":\"\xff\"}")
 	s.set("user:mark", "{\"id\":\"mark\",\"name\":\"\ufffd\"}")
-	if err := s.client.HSet(t.Context(), s.base+"user:hash", "id", "hash").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.client.HSet(t.Context(), s.base+"user:hash", "id", "hash").Err())
 	account := func(id, fields string) {
 		s.set("user:account:p:"+id, `{"provider":"p","providerAccountId":"`+id+`"`+fields+`}`)
 	}
@@ -366,34 +349,27 @@ func TestOddRecords(t *testing.T) {
 			`not copied: sessions: "4444444…": expires is not an instant such as 2026-01-02T03:04:05.678Z`,
 			`not copied: verification tokens: "a@exampl…": the key does not end with identifier and token`,
 			`not copied: verification tokens: "…": identifier is missing`)
-		if strings.Contains(out, "secret") {
-			t.Errorf("a secret is printed:\n%s", out)
-		}
+		assert.NotContains(t, out, "secret", "a secret is printed")
 	}
 	ctx := t.Context()
 	for id, email := range map[string]string{"good": "good@example.com", "lost1": "", "lost2": "", "none": "", "mark": ""} {
-		if u := must(s.target.GetUser(ctx, id))(s); u == nil || u.Email != email {
-			t.Errorf("user %s: got %v, want one with the address %q", id, u, email)
-		}
+		u := must(s.target.GetUser(ctx, id))(s)
+		assert.Truef(t, u != nil && u.Email == email, "user %s: got %v, want one with the address %q", id, u, email)
 	}
 	got := must(s.target.GetAccount(ctx, "1", "p"))(s)
-	if got == nil || *got.ExpiresAt != 1700000000 || string(got.AuthorizationDetails) != `[{"type":"x"}]` {
-		t.Errorf("got account %v", got)
-	}
-	if n := must(s.client.HLen(ctx, "copyupstash:"+s.prefix).Result())(s); n != 7 {
-		t.Errorf("%d records are entered as copied, want 7", n)
-	}
+	assert.Truef(t, got != nil && *got.ExpiresAt == 1700000000 && string(got.AuthorizationDetails) == `[{"type":"x"}]`,
+		"got account %v", got)
+	n := must(s.client.HLen(ctx, "copyupstash:"+s.prefix).Result())(s)
+	assert.Truef(t, n == 7, "%d records are entered as copied, want 7", n)
 
 	// The next run copies a repaired record.
 	s.set("user:date", `{"id":"date","emailVerified":"2026-01-02T03:04:05.678Z"}`)
 	s.set("user:email:lost@example.com", "lost2")
 	s.run(1)
-	if u := must(s.target.GetUser(ctx, "date"))(s); u == nil || u.EmailVerified == nil {
-		t.Errorf("a user who was repaired: got %v", u)
-	}
-	if u := must(s.target.GetUserByEmail(ctx, "lost@example.com"))(s); u == nil || u.ID != "lost2" {
-		t.Errorf("an address that leads to somebody now: got %v", u)
-	}
+	u := must(s.target.GetUser(ctx, "date"))(s)
+	assert.Truef(t, u != nil && u.EmailVerified != nil, "a user who was repaired: got %v", u)
+	u = must(s.target.GetUserByEmail(ctx, "lost@example.com"))(s)
+	assert.Truef(t, u != nil && u.ID == "lost2", "an address that leads to somebody now: got %v", u)
 }
 
 // TestNewSiteGoesFirst: records that the new site made are not overwritten.
@@ -420,9 +396,7 @@ func TestNewSiteGoesFirst(t *testing.T) {
 	must(s.target.DeleteUser(ctx, "eve"))(s)
 	s.set("user:eve", `{"id":"eve","name":"Changed"}`)
 	s.want(s.run(1), `not copied: users: "eve": the source changed it and the new site has deleted it: it stays deleted`)
-	if u := must(s.target.GetUser(ctx, "eve"))(s); u != nil {
-		t.Error("a user who was deleted came back")
-	}
+	assert.Nil(t, must(s.target.GetUser(ctx, "eve"))(s), "a user who was deleted came back")
 }
 
 // TestMigrate runs the command of docs/migrate.md, with the keys of the test. Then the user, the account and the session are what they were.
@@ -431,18 +405,14 @@ func TestMigrate(t *testing.T) {
 	page := string(must(os.ReadFile("../../../../docs/migrate.md"))(s))
 	_, section, found := strings.Cut(page, "\n### @auth/upstash-redis-adapter\n")
 	_, commands, block := strings.Cut(section, "```sh\n")
-	if !found || !block {
-		t.Fatal("the guide has no such section, or no command")
-	}
+	require.True(t, found && block, "the guide has no such section, or no command")
 	commands, _, _ = strings.Cut(commands, "```")
 	t.Cleanup(func() { // the adapter has the prefix that it has by default
 		ctx := context.Background()
 		err := redistest.EachKeys(ctx, s.client, "*gatehouse*", func(ctx context.Context, c goredis.Cmdable, keys []string) error {
 			return c.Unlink(ctx, keys...).Err()
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	})
 	env := map[string]string{}
 	for line := range strings.Lines(commands) {
@@ -460,9 +430,8 @@ func TestMigrate(t *testing.T) {
 			s.set("user:session:by-user-id:ada", "theirs")
 			var out, errs bytes.Buffer
 			arguments := append(words[3:], "-options", s.options())
-			if status := run(t.Context(), arguments, func(name string) string { return env[name] }, &out, &errs); status != 0 {
-				t.Fatalf("exit status %d:\n%s%s", status, &out, &errs)
-			}
+			status := run(t.Context(), arguments, func(name string) string { return env[name] }, &out, &errs)
+			require.Equalf(t, 0, status, "exit status %d:\n%s%s", status, &out, &errs)
 		}
 	}
 	client := s.client
@@ -470,9 +439,8 @@ func TestMigrate(t *testing.T) {
 	ada := must(must(store, err)(s).GetUserByEmail(t.Context(), "ada@example.com"))(s)
 	both := must(store.GetSessionAndUser(t.Context(), "theirs"))(s)
 	account := must(store.GetAccount(t.Context(), "1", "p"))(s)
-	if ada == nil || ada.ID != "ada" || !ada.EmailVerified.Equal(verified) || account == nil || account.UserID != "ada" || both == nil || !both.Session.Expires.Equal(expires) {
-		t.Errorf("got %v, %v, %v", ada, account, both)
-	}
+	assert.Truef(t, ada != nil && ada.ID == "ada" && ada.EmailVerified.Equal(verified) && account != nil && account.UserID == "ada" && both != nil && both.Session.Expires.Equal(expires),
+		"got %v, %v, %v", ada, account, both)
 }
 
 // TestRefused: the command refuses wrong arguments, with a text that does
@@ -498,9 +466,7 @@ func TestRefused(t *testing.T) {
 			if got := run(t.Context(), flags, func(name string) string { return c.env[name] }, &out, &errs); got != 2 || !strings.Contains(errs.String(), c.want) {
 				t.Errorf("exit status %d, want 2 and %q:\n%s", got, c.want, &errs)
 			}
-			if strings.Contains(errs.String()+out.String(), "hunter2") {
-				t.Errorf("the password is printed: %s", &errs)
-			}
+			assert.NotContainsf(t, errs.String()+out.String(), "hunter2", "the password is printed: %s", &errs)
 		})
 	}
 }
@@ -526,9 +492,7 @@ func TestKilled(t *testing.T) {
 		cmd.Env = append(os.Environ(), asCommand+"=1", "FROM="+s.url, "TO="+s.url)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		var err error
@@ -550,19 +514,14 @@ func TestKilled(t *testing.T) {
 			s.want(out.String(), "verification tokens: 0 copied, 0 changed, 0 unchanged, 0 deleted, 0 expired, 0 refused")
 			break
 		}
-		if cmd.ProcessState.Exited() {
-			t.Fatalf("%v:\n%s", err, &out)
-		}
+		require.Falsef(t, cmd.ProcessState.Exited(), "%v:\n%s", err, &out)
 	}
-	if kills < 3 {
-		t.Errorf("it was killed %d times, want 3 at least", kills)
-	}
+	assert.Truef(t, kills >= 3, "it was killed %d times, want 3 at least", kills)
 	for i := range people {
 		u, err := s.target.GetUserByAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: fmt.Sprint(i)})
 		x, err2 := s.target.GetSessionAndUser(ctx, fmt.Sprint("s", i))
-		if err != nil || err2 != nil || u == nil || x == nil || u.Email != fmt.Sprintf("u%d@example.com", i) || x.User.ID != u.ID {
-			t.Fatalf("person %d: %v, %v, %v, %v", i, u, x, err, err2)
-		}
+		require.Truef(t, err == nil && err2 == nil && u != nil && x != nil && u.Email == fmt.Sprintf("u%d@example.com", i) && x.User.ID == u.ID,
+			"person %d: %v, %v, %v, %v", i, u, x, err, err2)
 	}
 	want := fmt.Sprintf("users: 0 copied, 0 changed, %d unchanged, 0 deleted, 0 expired, 0 refused", people)
 	s.want(s.run(0), want)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 )
 
 // upstash serves a Redis server through Upstash's REST protocol. A command is a
@@ -33,9 +34,7 @@ func upstash(t *testing.T, client *goredis.Client) (url string) {
 			if err == nil {
 				err = json.NewEncoder(w).Encode(body)
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 		})
 	}
 	handle("POST /{$}", func(r *http.Request, body *json.Decoder) (any, error) {

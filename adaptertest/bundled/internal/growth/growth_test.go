@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -67,12 +69,9 @@ func all() []broken {
 // TestScansAreNoticed runs VOL-04 on each broken adapter.
 func TestScansAreNoticed(t *testing.T) {
 	eachRun(t, all(), func(t *testing.T, x adaptertest.Result, took time.Duration) {
-		if x.Outcome != adaptertest.Fail || !strings.Contains(x.Evidence[0], "grows with the population") {
-			t.Errorf("VOL-04: %s %s\n%s", x.Outcome, x.Reason, strings.Join(x.Evidence, "\n"))
-		}
-		if took > *limit {
-			t.Errorf("VOL-04 took %v, want %v at most", took, *limit)
-		}
+		assert.Truef(t, x.Outcome == adaptertest.Fail && strings.Contains(x.Evidence[0], "grows with the population"),
+			"VOL-04: %s %s\n%s", x.Outcome, x.Reason, strings.Join(x.Evidence, "\n"))
+		assert.Truef(t, took <= *limit, "VOL-04 took %v, want %v at most", took, *limit)
 	})
 }
 
@@ -85,9 +84,8 @@ func TestNoScanIsNoticed(t *testing.T) {
 		}
 	}
 	eachRun(t, correct, func(t *testing.T, x adaptertest.Result, _ time.Duration) {
-		if x.Outcome != adaptertest.Pass {
-			t.Errorf("VOL-04: %s %s\n%s", x.Outcome, x.Reason, strings.Join(x.Evidence, "\n"))
-		}
+		assert.Equalf(t, adaptertest.Pass, x.Outcome,
+			"VOL-04: %s %s\n%s", x.Outcome, x.Reason, strings.Join(x.Evidence, "\n"))
 	})
 }
 
@@ -114,17 +112,13 @@ func judge(t *testing.T, servers *stores.Stores, b broken) (adaptertest.Result, 
 	t.Helper()
 	every := wirings.All()
 	i := slices.IndexFunc(every, func(w wirings.Wiring) bool { return w.String() == b.wiring })
-	if i < 0 {
-		t.Fatalf("there is no wiring %q", b.wiring)
-	}
+	require.Truef(t, i >= 0, "there is no wiring %q", b.wiring)
 	o := wiringstest.Open(t, every[i], servers)
 	h := o.Harness
 	if b.breaks != nil { // another function might repair the index, or not know the type
 		h = adaptertest.Harness{Declarations: h.Declarations, NewID: h.NewID, New: func(t testing.TB) adapter.Adapter {
 			a, err := b.breaks(t.Context(), o.Harness.New(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return a
 		}}
 	}
@@ -134,9 +128,7 @@ func judge(t *testing.T, servers *stores.Stores, b broken) (adaptertest.Result, 
 	}
 	start := time.Now()
 	report, err := adaptertest.Check(t.Context(), h, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	x, _ := report.Result("VOL-04")
 	return x, time.Since(start)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/large"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestMeasure measures the stores that need no server, with few records. Every
@@ -16,14 +18,8 @@ func TestMeasure(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite"} {
 		t.Run(kind, func(t *testing.T) {
 			s, err := large.Open(t.Context(), nil, kind)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
 			var beside []string
 			err = large.Measure(t.Context(), s, large.Options{Users: 1000, Usual: 100 * time.Millisecond}, func(r large.Row) {
 				t.Log(r)
@@ -34,13 +30,9 @@ func TestMeasure(t *testing.T) {
 					beside = append(beside, r.What)
 				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, want := range []string{"GetSessionAndUser`, median", "absent", "GetUserByEmail", "CreateSession`, median", "UpdateUser", "16 callers", "sweep of a tenth"} {
-				if !strings.Contains(strings.Join(beside, "\n"), want) {
-					t.Errorf("%s has no figure for the work by hand: %q", want, beside)
-				}
+				assert.Containsf(t, strings.Join(beside, "\n"), want, "%s has no figure for the work by hand: %q", want, beside)
 			}
 		})
 	}

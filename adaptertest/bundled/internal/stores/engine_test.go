@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/moby/moby/client"
+	"github.com/stretchr/testify/assert"
 	"github.com/testcontainers/testcontainers-go"
 )
 
@@ -22,9 +23,7 @@ func (lost) Terminate(ctx context.Context, _ ...testcontainers.TerminateOption) 
 func TestCloseGivesUpALostContainer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := engine{containers: []testcontainers.Container{lost{}, lost{}}}
-		if err := e.close(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
+		assert.ErrorIs(t, e.close(t.Context()), context.DeadlineExceeded)
 	})
 }
 
@@ -35,7 +34,6 @@ func TestNoContainerIsMade(t *testing.T) {
 			return errors.New("no space left on device")
 		}))
 	})
-	if err == nil || !strings.Contains(err.Error(), "Redis") || !strings.Contains(err.Error(), "no space left on device") {
-		t.Errorf("got %v", err)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "Redis") && strings.Contains(err.Error(), "no space left on device"),
+		"got %v", err)
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/moby/moby/client"
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -38,11 +40,7 @@ func open(t *testing.T) *Stores {
 		}
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
 	return s
 }
 
@@ -60,9 +58,8 @@ func TestKilled(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel() // mostly waits for servers that start
 			found := find(t, s, kind)
-			if !found.Ours() || found.Name == "" || len(found.Addrs) == 0 {
-				t.Fatalf("the store is described incompletely: %+v", found)
-			}
+			require.Truef(t, found.Ours() && found.Name != "" && len(found.Addrs) != 0,
+				"the store is described incompletely: %+v", found)
 			if _, version, ok := strings.Cut(string(kind), ":"); ok && !strings.HasPrefix(found.Version, version+".") {
 				t.Errorf("got version %s, want %s", found.Version, version)
 			}
@@ -75,28 +72,19 @@ func TestKilled(t *testing.T) {
 			case "mongodb":
 				write, read = writeMongo, readMongo
 			}
-			if err := write(t.Context(), found); err != nil {
-				t.Fatalf("write to %s: %v", found.Name, err)
-			}
-			if err := found.Kill(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoErrorf(t, write(t.Context(), found), "write to %s", found.Name)
+			require.NoError(t, found.Kill(t.Context()))
 			for _, addr := range found.Addrs {
 				if conn, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
 					_ = conn.Close()
 					t.Errorf("%s accepts connections after it was killed", addr)
 				}
 			}
-			if err := found.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := read(t.Context(), found); err != nil {
-				t.Errorf("read from %s after a restart: %v", found.Name, err)
-			}
+			require.NoError(t, found.Start(t.Context()))
+			assert.NoErrorf(t, read(t.Context(), found), "read from %s after a restart", found.Name)
 			again, err := s.Find(t.Context(), kind)
-			if err != nil || again != found {
-				t.Errorf("a second search found another store: %p and %p, %v", found, again, err)
-			}
+			assert.Truef(t, err == nil && again == found,
+				"a second search found another store: %p and %p, %v", found, again, err)
 		})
 	}
 }
@@ -108,9 +96,7 @@ func find(t *testing.T, s *Stores, k Kind) *Store {
 	if errors.Is(err, ErrUnavailable) && os.Getenv("CI") != "true" {
 		t.Skipf("LEFT OUT: %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return found
 }
 
@@ -143,9 +129,7 @@ func TestStandby(t *testing.T) {
 	group := find(t, s, KindStandby)
 	primary, standby := &Store{URL: group.locations[0]}, &Store{URL: group.locations[1]}
 	for range 2 {
-		if err := writePostgres(t.Context(), primary); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, writePostgres(t.Context(), primary))
 		wait := func(sql string, from *Store) {
 			t.Helper()
 			until(t, sql, func() bool {
@@ -154,25 +138,17 @@ func TestStandby(t *testing.T) {
 			})
 		}
 		wait("SELECT EXISTS (SELECT FROM pg_tables WHERE tablename = 'kept')", standby)
-		if err := group.memberAt(t, primary.URL).Kill(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, group.memberAt(t, primary.URL).Kill(t.Context()))
 		wait("SELECT pg_promote()", standby)
-		if err := group.memberAt(t, primary.URL).Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, group.memberAt(t, primary.URL).Start(t.Context()))
 		primary, standby = standby, primary
 		wait("SELECT pg_is_in_recovery()", standby)
-		if err := readPostgres(t.Context(), standby); err != nil {
-			t.Errorf("the old primary does not have what the new one has: %v", err)
-		}
+		assert.NoError(t, readPostgres(t.Context(), standby), "the old primary does not have what the new one")
 		err := withPostgres(t.Context(), primary, func(c *pgx.Conn) error {
 			_, err := c.Exec(t.Context(), "DROP TABLE kept")
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 }
 
@@ -209,16 +185,12 @@ func TestSentinel(t *testing.T) {
 	group := find(t, s, KindSentinel)
 	c := goredis.NewSentinelClient(&goredis.Options{Addr: group.Addrs[0]})
 	defer func() { _ = c.Close() }()
-	if err := group.Members[0].Kill(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, group.Members[0].Kill(t.Context()))
 	until(t, "another master", func() bool {
 		addr, err := c.GetMasterAddrByName(t.Context(), sentinelMaster).Result()
 		return err == nil && net.JoinHostPort(addr[0], addr[1]) != group.Members[0].Addr
 	})
-	if err := group.Members[0].Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, group.Members[0].Start(t.Context()))
 	until(t, "the old master follows", func() bool {
 		old := goredis.NewClient(&goredis.Options{Addr: group.Members[0].Addr})
 		defer func() { _ = old.Close() }()
@@ -231,26 +203,14 @@ func TestSentinel(t *testing.T) {
 func TestMongoSet(t *testing.T) {
 	s := open(t)
 	group := find(t, s, KindMongoSet)
-	if err := writeMongo(t.Context(), group); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, writeMongo(t.Context(), group))
 	killed, err := group.Primary(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := killed.Kill(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := readMongo(t.Context(), group); err != nil {
-		t.Errorf("read after the primary was killed: %v", err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, killed.Kill(t.Context()))
+	assert.NoError(t, readMongo(t.Context(), group), "read after the primary was killed")
 	now, err := group.Primary(t.Context())
-	if err != nil || now == killed {
-		t.Errorf("%s was killed; the primary is %v, %v", killed.Addr, now, err)
-	}
-	if err := killed.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.Truef(t, err == nil && now != killed, "%s was killed; the primary is %v, %v", killed.Addr, now, err)
+	require.NoError(t, killed.Start(t.Context()))
 }
 
 // TestUnknownKind checks that the error for an unknown kind names all kinds, and the error for an unknown version all
@@ -275,9 +235,7 @@ func TestAddresses(t *testing.T) {
 		"redis://:secret@h:6379":              "h:6379",
 		"mongodb://h:1?directConnection=true": "h:1",
 	} {
-		if got := strings.Join(addresses(location), " "); got != want {
-			t.Errorf("%s: got %s, want %s", location, got, want)
-		}
+		assert.Equal(t, want, strings.Join(addresses(location), " "), location)
 	}
 }
 
@@ -286,33 +244,21 @@ func TestAddresses(t *testing.T) {
 func TestPgBouncer(t *testing.T) {
 	s := open(t)
 	found, err := s.PgBouncer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	config, err := pgx.ParseConfig(found.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	config.Database = "pgbouncer"
 	conn, err := pgx.ConnectConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	rows, err := conn.Query(t.Context(), "SHOW POOLS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pools, err := pgx.CollectRows(rows, pgx.RowToMap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, pool := range pools {
 		if pool["database"] == account {
-			if pool["pool_mode"] != "transaction" {
-				t.Errorf("got pool mode %v, want transaction", pool["pool_mode"])
-			}
+			assert.Truef(t, pool["pool_mode"] == "transaction", "got pool mode %v, want transaction", pool["pool_mode"])
 			return
 		}
 	}
@@ -323,22 +269,13 @@ func TestPgBouncer(t *testing.T) {
 func TestTwoRuns(t *testing.T) {
 	one, two := open(t), open(t)
 	a, err := one.Redis(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := two.Redis(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.URL == b.URL {
-		t.Fatalf("two runs share %s", a.URL)
-	}
-	if err := writeRedis(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	if err := readRedis(t.Context(), b); !errors.Is(err, goredis.Nil) {
-		t.Errorf("reading in one run what another wrote: got %v, want a miss", err)
-	}
+	require.NoError(t, err)
+	require.NotEqual(t, b.URL, a.URL, "two runs share")
+	require.NoError(t, writeRedis(t.Context(), a))
+	err = readRedis(t.Context(), b)
+	assert.ErrorIsf(t, err, goredis.Nil, "reading in one run what another wrote: got %v, want a miss", err)
 }
 
 // TestClose checks that the engine has no container and no network of a run after Close.
@@ -353,20 +290,14 @@ func TestClose(t *testing.T) {
 		ids = append(ids, c.GetContainerID())
 	}
 	network := s.engine.network.ID
-	if len(ids) != 2 {
-		t.Fatalf("got %d containers, want 2", len(ids))
-	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.Lenf(t, ids, 2, "got %d containers, want 2", len(ids))
+	require.NoError(t, s.Close(t.Context()))
 	for _, id := range ids {
-		if _, err := docker.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{}); err == nil {
-			t.Errorf("container %s is still there", id)
-		}
+		_, err := docker.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
+		assert.Errorf(t, err, "container %s is still there", id)
 	}
-	if _, err := docker.NetworkInspect(t.Context(), network, client.NetworkInspectOptions{}); err == nil {
-		t.Errorf("network %s is still there", network)
-	}
+	_, err := docker.NetworkInspect(t.Context(), network, client.NetworkInspectOptions{})
+	assert.Errorf(t, err, "network %s is still there", network)
 }
 
 // TestOwner checks that a run that was killed is distinguished from a run that is still running.
@@ -374,29 +305,17 @@ func TestOwner(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("LEFT OUT: this machine has no /proc, so abandoned containers are left to the reaper")
 	}
-	if gone(owner()) {
-		t.Error("this process runs, and gone says that it has ended")
-	}
+	assert.False(t, gone(owner()), "this process runs, and gone says that it has ended")
 	c := exec.Command("sleep", "60")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Start())
 	host, _ := os.Hostname()
 	label := strings.Join([]string{host, strconv.Itoa(c.Process.Pid), startTime(c.Process.Pid)}, "/")
-	if gone(label) {
-		t.Errorf("%s runs, and gone says that it has ended", label)
-	}
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Falsef(t, gone(label), "%s runs, and gone says that it has ended", label)
+	require.NoError(t, c.Process.Kill())
 	_ = c.Wait() // killed
-	if !gone(label) {
-		t.Errorf("%s has ended, and gone says that it runs", label)
-	}
+	assert.Truef(t, gone(label), "%s has ended, and gone says that it runs", label)
 	for _, other := range []string{"elsewhere/1/1", "", host + "/x/1", host + "/1/"} {
-		if gone(other) {
-			t.Errorf("gone says that %q has ended, which it can't know", other)
-		}
+		assert.Falsef(t, gone(other), "gone says that %q has ended, which it can't know", other)
 	}
 }
 

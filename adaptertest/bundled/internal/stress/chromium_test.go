@@ -13,6 +13,8 @@ import (
 
 	cdpwebauthn "github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
@@ -55,9 +57,7 @@ func newChromium(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")))
 	return ctx
 }
 
@@ -65,9 +65,7 @@ func newChromium(t *testing.T) context.Context {
 func serveSite(t *testing.T, store adapter.Adapter) (url string) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	url = "http://localhost:" + port
 	h, err := auth.New(auth.Config{
@@ -75,9 +73,7 @@ func serveSite(t *testing.T, store adapter.Adapter) (url string) {
 		Logger:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Providers: []auth.Provider{webauthn.Passkey()}, Experimental: auth.Experimental{EnableWebAuthn: true},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/auth/", h)
 	mux.Handle("/passkeys", h.PasskeysPage())
@@ -115,9 +111,8 @@ func tabOf(browser context.Context, t *testing.T) *chromiumTab {
 	t.Cleanup(cancel)
 	c := &chromiumTab{t: t, ctx: ctx}
 	c.do(chromedp.Navigate("about:blank"))
-	if _, err := chromedp.Call(ctx, cdpwebauthn.Enable, cdpwebauthn.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := chromedp.Call(ctx, cdpwebauthn.Enable, cdpwebauthn.EnableParams{})
+	require.NoError(t, err)
 	return c
 }
 
@@ -125,25 +120,20 @@ func tabOf(browser context.Context, t *testing.T) *chromiumTab {
 func (c *chromiumTab) plugIn() {
 	c.t.Helper()
 	if c.key != "" {
-		if _, err := chromedp.Call(c.ctx, cdpwebauthn.RemoveVirtualAuthenticator, cdpwebauthn.RemoveVirtualAuthenticatorParams{AuthenticatorID: c.key}); err != nil {
-			c.t.Fatal(err)
-		}
+		_, err := chromedp.Call(c.ctx, cdpwebauthn.RemoveVirtualAuthenticator, cdpwebauthn.RemoveVirtualAuthenticatorParams{AuthenticatorID: c.key})
+		require.NoError(c.t, err)
 	}
 	added, err := chromedp.Call(c.ctx, cdpwebauthn.AddVirtualAuthenticator, cdpwebauthn.AddVirtualAuthenticatorParams{Options: &cdpwebauthn.VirtualAuthenticatorOptions{
 		Protocol: "ctap2", Ctap2version: "ctap2_1", Transport: "internal", HasResidentKey: true, HasUserVerification: true,
 		AutomaticPresenceSimulation: true, IsUserVerified: true,
 	}})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, err)
 	c.key = added.AuthenticatorID
 }
 
 func (c *chromiumTab) do(steps ...chromedp.Action[chromedp.Void]) {
 	c.t.Helper()
-	if err := chromedp.Do(c.ctx, steps...); err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, chromedp.Do(c.ctx, steps...))
 }
 
 // waitFor waits until the front page says who is signed in.
@@ -160,9 +150,7 @@ func (c *chromiumTab) poll(expression string) {
 		if err == nil {
 			return
 		}
-		if c.ctx.Err() != nil || strings.Contains(err.Error(), "SyntaxError") {
-			c.t.Fatalf("%s: %v", expression, err)
-		}
+		require.Truef(c.t, c.ctx.Err() == nil && !strings.Contains(err.Error(), "SyntaxError"), "%s: %v", expression, err)
 	}
 }
 
@@ -171,11 +159,7 @@ func (c *chromiumTab) waitForPasskeys(store adapter.Adapter, email string, want 
 	c.t.Helper()
 	c.poll(fmt.Sprintf(`document.querySelectorAll("section").length === %d`, want))
 	user, err := store.GetUserByEmail(c.t.Context(), email)
-	if err != nil || user == nil {
-		c.t.Fatal(user, err)
-	}
+	require.Truef(c.t, err == nil && user != nil, "%v %v", user, err)
 	list, err := store.ListAuthenticatorsByUserID(c.t.Context(), user.ID)
-	if err != nil || len(list) != want {
-		c.t.Errorf("the store has %d passkeys, want %d (%v)", len(list), want, err)
-	}
+	assert.Truef(c.t, err == nil && len(list) == want, "the store has %d passkeys, want %d (%v)", len(list), want, err)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -54,9 +56,8 @@ func TestGaleraSettings(t *testing.T) {
 			"wsrep_dirty_reads is on": {"wsrep_sync_wait": "1", "wsrep_dirty_reads": "1"},
 		} {
 			_, err := mysqltest.Open(t.Context(), mysqltest.Settings{URL: o.Store.URL, Params: params})
-			if err == nil || !strings.Contains(err.Error(), setting) {
-				t.Errorf("got %v, want an error that names %s", err, setting)
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), setting),
+				"got %v, want an error that names %s", err, setting)
 		}
 		a := handleOf(t, o.Harness.New(t))
 		b := handleOf(t, o.Harness.Second(t, a))
@@ -71,9 +72,7 @@ func TestGaleraSettings(t *testing.T) {
 func handleOf(t *testing.T, a adapter.Adapter) *mysqltest.Handle {
 	t.Helper()
 	h, ok := a.(*mysqltest.Handle)
-	if !ok {
-		t.Fatalf("the harness has a %T", a)
-	}
+	require.Truef(t, ok, "the harness has a %T", a)
 	return h
 }
 
@@ -81,13 +80,10 @@ func handleOf(t *testing.T, a adapter.Adapter) *mysqltest.Handle {
 func isolated(t *testing.T, a *mysqltest.Handle) {
 	t.Helper()
 	ctx := t.Context()
-	if _, err := a.CreateUser(ctx, adapter.User{ID: "isolated"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := a.CreateUser(ctx, adapter.User{ID: "isolated"})
+	require.NoError(t, err)
 	var nodes string
-	if err := a.DB.QueryRowContext(ctx, "SELECT @@GLOBAL.wsrep_cluster_address").Scan(&nodes); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.DB.QueryRowContext(ctx, "SELECT @@GLOBAL.wsrep_cluster_address").Scan(&nodes))
 	var joining sync.WaitGroup
 	join := func(address string) { // the statement ends when the node has joined, and its connection may end before
 		joining.Go(func() { _, _ = a.DB.ExecContext(ctx, "SET GLOBAL wsrep_cluster_address = '"+address+"'") })
@@ -98,19 +94,14 @@ func isolated(t *testing.T, a *mysqltest.Handle) {
 		limit, cancel := context.WithTimeout(ctx, 10*time.Second)
 		user, err := a.GetUser(limit, "isolated")
 		cancel()
-		if err == nil && user == nil {
-			t.Error("a node that has left the cluster says that a user is absent")
-		}
+		assert.False(t, err == nil && user == nil, "a node that has left the cluster says that a user is absent")
 		if errors.As(err, &refused) && refused.Number == 1047 {
 			break
 		}
 	}
-	if refused == nil || refused.Number != 1047 {
-		t.Error("the node does not say that it has left the cluster")
-	}
-	if _, err := a.CreateUser(ctx, adapter.User{ID: "isolated2"}); err == nil || errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("a write on a node that has left: %v", err)
-	}
+	assert.True(t, refused != nil && refused.Number == 1047, "the node does not say that it has left the cluster")
+	_, err = a.CreateUser(ctx, adapter.User{ID: "isolated2"})
+	assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict), "a write on a node that has left: %v", err)
 	joining.Wait()
 	join(nodes)
 	defer joining.Wait()
@@ -119,9 +110,7 @@ func isolated(t *testing.T, a *mysqltest.Handle) {
 		if err == nil && user != nil {
 			return
 		}
-		if err == nil || time.Since(start) > 2*time.Minute {
-			t.Fatalf("after the node is back: %v, %v", user, err)
-		}
+		require.Truef(t, err != nil && time.Since(start) <= 2*time.Minute, "after the node is back: %v, %v", user, err)
 	}
 }
 
@@ -134,9 +123,7 @@ func racing(t *testing.T, a, b *mysqltest.Handle) {
 			for _, name := range []string{"wsrep_local_cert_failures", "wsrep_local_bf_aborts"} {
 				var key string
 				var count int
-				if err := h.DB.QueryRowContext(ctx, "SHOW STATUS LIKE '"+name+"'").Scan(&key, &count); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, h.DB.QueryRowContext(ctx, "SHOW STATUS LIKE '"+name+"'").Scan(&key, &count))
 				n += count
 			}
 		}
@@ -145,30 +132,23 @@ func racing(t *testing.T, a, b *mysqltest.Handle) {
 	before := lost()
 	for n := range 100 {
 		token := adapter.VerificationToken{Identifier: "race", Token: fmt.Sprint(n), Expires: time.Now().Add(time.Hour)}
-		if _, err := a.CreateVerificationToken(ctx, token); err != nil {
-			t.Fatal(err)
-		}
+		_, err := a.CreateVerificationToken(ctx, token)
+		require.NoError(t, err)
 		var wins atomic.Int64
 		var all sync.WaitGroup
 		for i := range 4 {
 			all.Go(func() {
 				got, err := []*mysqltest.Handle{a, b}[i%2].UseVerificationToken(ctx, token.Key())
-				if err != nil {
-					t.Errorf("a token that others use at once: %v", err)
-				}
+				assert.NoError(t, err, "a token that others use at once")
 				if got != nil {
 					wins.Add(1)
 				}
 			})
 		}
 		all.Wait()
-		if wins.Load() != 1 {
-			t.Fatalf("a token was returned %d times", wins.Load())
-		}
+		require.Truef(t, wins.Load() == 1, "a token was returned %d times", wins.Load())
 	}
-	if lost() == before {
-		t.Error("no COMMIT failed, so the test proves nothing")
-	}
+	assert.NotEqual(t, before, lost(), "no COMMIT failed, so the test proves nothing")
 }
 
 // ensuredAtOnce calls EnsureSchema twice on each node at once, several times: all calls succeed, and every node then has the
@@ -180,9 +160,7 @@ func ensuredAtOnce(t *testing.T, nodes ...*mysqltest.Handle) {
 		prefix := fmt.Sprintf("once%d_", round)
 		over := func(node *mysqltest.Handle) *mysql.Adapter {
 			a, err := mysql.New(node.DB, mysql.WithPrefix(prefix))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return a
 		}
 		start := make(chan struct{})
@@ -191,26 +169,22 @@ func ensuredAtOnce(t *testing.T, nodes ...*mysqltest.Handle) {
 			a := over(nodes[i%len(nodes)])
 			all.Go(func() {
 				<-start
-				if err := a.EnsureSchema(ctx); err != nil {
-					t.Errorf("node %d, with others at once: %v", i%len(nodes), err)
-				}
+				assert.NoErrorf(t, a.EnsureSchema(ctx), "node %d, with others at once", i%len(nodes))
 			})
 		}
 		close(start)
 		all.Wait()
 		for i, node := range nodes {
 			changes, err := over(node).SchemaChanges(ctx)
-			if err := errors.Join(err, over(node).CheckSchema(ctx)); err != nil || len(changes) > 0 {
-				t.Errorf("node %d: the tables are not complete: %q, %v", i, changes, err)
-			}
+			err = errors.Join(err, over(node).CheckSchema(ctx))
+			assert.Truef(t, err == nil && len(changes) <= 0, "node %d: the tables are not complete: %q, %v", i, changes, err)
 			var rows, version int
 			if err := node.DB.QueryRowContext(ctx, "SELECT COUNT(*), MAX(version) FROM "+prefix+"gatehouse_schema").Scan(&rows, &version); err != nil || rows != 1 || version != 2 {
 				t.Errorf("node %d: %d versions, the last %d, %v", i, rows, version, err)
 			}
 		}
-		if _, err := over(nodes[round%len(nodes)]).CreateUser(ctx, adapter.User{ID: "once"}); err != nil {
-			t.Error(err)
-		}
+		_, err := over(nodes[round%len(nodes)]).CreateUser(ctx, adapter.User{ID: "once"})
+		assert.NoError(t, err)
 	}
 }
 
@@ -219,20 +193,13 @@ func inTotalOrder(t *testing.T, a *mysqltest.Handle) {
 	t.Helper()
 	ctx := t.Context()
 	missing, err := mysql.New(a.DB, mysql.WithPrefix("total_"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := missing.EnsureSchema(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.DB.ExecContext(ctx, "ALTER TABLE total_session DROP KEY total_session_expires_idx"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, missing.EnsureSchema(ctx))
+	_, err = a.DB.ExecContext(ctx, "ALTER TABLE total_session DROP KEY total_session_expires_idx")
+	require.NoError(t, err)
 	err = missing.EnsureSchema(ctx)
-	if err == nil || !strings.Contains(err.Error(), "all writes of all nodes wait") ||
-		!strings.Contains(err.Error(), "ADD KEY `total_session_expires_idx`") {
-		t.Errorf("EnsureSchema on a cluster says %v", err)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "all writes of all nodes wait") &&
+		strings.Contains(err.Error(), "ADD KEY `total_session_expires_idx`"), "EnsureSchema on a cluster says %v", err)
 	if changes, err := missing.SchemaChanges(ctx); err != nil || !strings.Contains(strings.Join(changes, ";"), "ADD KEY") {
 		t.Errorf("SchemaChanges: %v, %v", changes, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestKilledUnderLoad kills each server while clients write, and starts it again: no acknowledged write is
@@ -94,21 +95,15 @@ func (l *load) killed(kill, restart func(context.Context) error) {
 		wg.Go(func() { l.client(&known[i], stop) })
 	}
 	pause(time.Duration(200+mathrand.IntN(400)) * time.Millisecond)
-	if err := kill(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, kill(t.Context()))
 	pause(time.Duration(mathrand.IntN(300)) * time.Millisecond)
-	if err := restart(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, restart(t.Context()))
 	before := l.acknowledged.Load()
 	deadline := time.Now().Add(time.Minute)
 	for l.acknowledged.Load() < before+clients && time.Now().Before(deadline) {
 		pause(10 * time.Millisecond)
 	}
-	if l.acknowledged.Load() < before+clients {
-		t.Error("the adapter does not recover after the server is back")
-	}
+	assert.True(t, l.acknowledged.Load() >= before+clients, "the adapter does not recover after the server is back")
 	close(stop)
 	wg.Wait()
 	for i := range clients {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
@@ -32,19 +34,11 @@ func limited(t *testing.T, o stores.Options, test func(t *testing.T, a *mysqltes
 				wiringstest.LeaveOut(t, err)
 			}
 			env, err := mysqltest.Open(t.Context(), mysqltest.Settings{URL: server.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := env.Close(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, env.Close(context.WithoutCancel(t.Context()))) })
 			h := env.Harness()
 			a, ok := h.New(t).(*mysqltest.Handle)
-			if !ok {
-				t.Fatal("the harness has another adapter")
-			}
+			require.True(t, ok, "the harness has another adapter")
 			test(t, a, env.Admin, server)
 		})
 	}
@@ -71,16 +65,12 @@ func refused(t *testing.T, what string, err error, numbers ...uint16) {
 func TestFullDisk(t *testing.T) {
 	limited(t, stores.Options{Fast: true, Disk: "340m", Arguments: fewFiles}, func(t *testing.T, a *mysqltest.Handle, admin *sql.DB, server *stores.Store) {
 		ctx := t.Context()
-		if _, err := a.CreateUser(ctx, adapter.User{ID: "before", Email: "before@example.com"}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := a.CreateUser(ctx, adapter.User{ID: "before", Email: "before@example.com"})
+		require.NoError(t, err)
 		var folder string
-		if err := admin.QueryRowContext(ctx, "SELECT @@datadir").Scan(&folder); err != nil {
-			t.Fatal(err)
-		}
-		if err := server.Execute(ctx, "sh", "-c", "dd if=/dev/zero of="+folder+"/filler bs=64k 2>/dev/null || true"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, admin.QueryRowContext(ctx, "SELECT @@datadir").Scan(&folder))
+		err = server.Execute(ctx, "sh", "-c", "dd if=/dev/zero of="+folder+"/filler bs=64k 2>/dev/null || true")
+		require.NoError(t, err)
 		stored, failed := []string{"before"}, 0
 		image := strings.Repeat("topsecret", 330) // has room in the row: without room for a page of a text MariaDB 11.8 itself ends
 		for n := 0; failed < 3 && n < 5000; n++ {
@@ -88,27 +78,20 @@ func TestFullDisk(t *testing.T) {
 			if _, err := a.CreateUser(ctx, adapter.User{ID: id, Image: &image}); err != nil {
 				refused(t, "CreateUser on a full disk", err, 1114, 1021, 3, 28)
 				failed++
-				if u, err := a.GetUser(ctx, id); u != nil || err != nil {
-					t.Errorf("the user of the call that failed: %v, %v", u != nil, err)
-				}
+				u, err := a.GetUser(ctx, id)
+				assert.Truef(t, u == nil && err == nil, "the user of the call that failed: %v, %v", u != nil, err)
 				continue
 			}
 			stored = append(stored, id)
 		}
-		if failed == 0 {
-			t.Fatal("no call failed, so the test proves nothing")
-		}
+		require.NotEqual(t, 0, failed, "no call failed, so the test proves nothing")
 		for _, id := range stored {
-			if u, err := a.GetUser(ctx, id); u == nil || err != nil {
-				t.Errorf("%s is lost: %v", id, err)
-			}
+			u, err := a.GetUser(ctx, id)
+			assert.Truef(t, u != nil && err == nil, "%s is lost: %v", id, err)
 		}
-		if err := server.Execute(ctx, "rm", folder+"/filler"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := a.CreateUser(ctx, adapter.User{ID: "after", Image: &image}); err != nil {
-			t.Errorf("when there is room again: %v", err)
-		}
+		require.NoError(t, server.Execute(ctx, "rm", folder+"/filler"))
+		_, err = a.CreateUser(ctx, adapter.User{ID: "after", Image: &image})
+		assert.NoError(t, err, "when there is room again")
 	})
 }
 
@@ -124,17 +107,13 @@ func TestServersPacketIsShorterThanTheValue(t *testing.T) {
 			for _, size := range []int{600 << 10, 3 << 20, 12 << 20} { // the literal of a value is twice as long
 				image := strings.Repeat("topsecret", size/9)
 				_, err := a.CreateUser(ctx, adapter.User{ID: "long", Image: &image})
-				if err == nil || errors.Is(err, adapter.ErrConflict) || strings.Contains(err.Error(), "topsecret") ||
-					!strings.Contains(err.Error(), "max_allowed_packet") {
-					t.Errorf("a value of %d bytes: %.300q", size, fmt.Sprint(err))
-				}
-				if u, err := a.GetUser(ctx, "long"); u != nil || err != nil {
-					t.Errorf("after the refusal: %v, %v", u != nil, err)
-				}
+				assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !strings.Contains(err.Error(), "topsecret") &&
+					strings.Contains(err.Error(), "max_allowed_packet"), "a value of %d bytes: %.300q", size, fmt.Sprint(err))
+				u, err := a.GetUser(ctx, "long")
+				assert.Truef(t, u == nil && err == nil, "after the refusal: %v, %v", u != nil, err)
 			}
 			image := strings.Repeat("i", 400<<10)
-			if _, err := a.CreateUser(ctx, adapter.User{ID: "short", Image: &image}); err != nil {
-				t.Errorf("a value that fits: %v", err)
-			}
+			_, err := a.CreateUser(ctx, adapter.User{ID: "short", Image: &image})
+			assert.NoError(t, err, "a value that fits")
 		})
 }

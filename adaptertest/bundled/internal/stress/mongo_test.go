@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -21,38 +23,28 @@ func TestMongoWithoutScans(t *testing.T) {
 	t.Setenv(stores.EnvMongo, "")
 	store := wiringstest.Server(t, stores.Options{Fast: true}, stores.KindMongo)
 	client, err := mgo.Connect(options.Client().ApplyURI(store.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := t.Context()
 	t.Cleanup(func() { _ = client.Disconnect(ctx) })
-	if err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "setParameter", Value: 1}, {Key: "notablescan", Value: true}}).Err(); err != nil {
-		t.Fatal(err)
-	}
+	err = client.Database("admin").RunCommand(ctx, bson.D{{Key: "setParameter", Value: 1}, {Key: "notablescan", Value: true}}).Err()
+	require.NoError(t, err)
 	db := client.Database("app")
 	if _, err := db.Collection("User").InsertOne(ctx, bson.M{"phone": "1"}); err != nil { // the site's own
 		t.Fatal(err)
 	}
-	if err := db.Collection("User").FindOne(ctx, bson.M{"phone": "1"}).Err(); err == nil {
-		t.Fatal("the server does not refuse a query without an index")
-	}
+	require.Error(t, db.Collection("User").FindOne(ctx, bson.M{"phone": "1"}).Err(),
+		"the server does not refuse a query without an index")
 	a, err := mongo.New(db)
 	if err == nil {
 		err = a.EnsureIndexes(ctx)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	later := time.Now().Add(time.Hour)
 	user, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "ada@example.com"}, adapter.Account{Type: adapter.AccountWebAuthn, Provider: "p", ProviderAccountID: "1"},
 		&adapter.Authenticator{CredentialID: "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fresh, err := mongo.New(db) // as after a restart
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	key := adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}
 	for what, call := range map[string]func() error{
 		"CheckIndexes": func() error { return fresh.CheckIndexes(ctx) },
@@ -99,7 +91,6 @@ func TestMongoWithoutScans(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := a.DeleteUser(ctx, user.ID); err != nil {
-		t.Error(err)
-	}
+	_, err = a.DeleteUser(ctx, user.ID)
+	assert.NoError(t, err)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -29,9 +31,7 @@ func TestMySQLTLS(t *testing.T) {
 		c := driver.NewConfig()
 		c.Net, c.Addr, c.User, c.Passwd, c.DBName, c.TLS, c.Logger = "tcp", store.Addrs[0], user, password, database, config, &driver.NopLogger{}
 		connector, err := driver.NewConnector(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		db := sql.OpenDB(connector)
 		t.Cleanup(func() { _ = db.Close() })
 		return db
@@ -41,24 +41,18 @@ func TestMySQLTLS(t *testing.T) {
 	for _, s := range []string{
 		"CREATE DATABASE gatehouse", "CREATE USER ada IDENTIFIED BY 'topsecret'", "GRANT ALL ON gatehouse.* TO ada",
 	} {
-		if _, err := root.ExecContext(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := root.ExecContext(t.Context(), s)
+		require.NoError(t, err)
 	}
 	over := func(config *tls.Config) *mysql.Adapter {
 		a, err := mysql.New(open("ada", "topsecret", "gatehouse", config))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return a
 	}
 	a := over(trusted)
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.CreateUser(t.Context(), adapter.User{ID: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureSchema(t.Context()))
+	_, err := a.CreateUser(t.Context(), adapter.User{ID: "ada"})
+	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		config *tls.Config
 		kept   func(err error) bool
@@ -92,9 +86,8 @@ func TestMySQLTLS(t *testing.T) {
 			}
 		}
 	}
-	if u, err := a.GetUser(t.Context(), "eve"); err != nil || u != nil {
-		t.Errorf("the user of the clients that failed: got %+v, %v, want none", u, err)
-	}
+	u, err := a.GetUser(t.Context(), "eve")
+	assert.Truef(t, err == nil && u == nil, "the user of the clients that failed: got %+v, %v, want none", u, err)
 }
 
 // TestNamesInLowerCase: a server with lower_case_table_names=1 stores the table User of Prisma as user. It is found, compared
@@ -106,18 +99,10 @@ func TestNamesInLowerCase(t *testing.T) {
 		wiringstest.LeaveOut(t, err)
 	}
 	env, err := mysqltest.Open(t.Context(), mysqltest.Settings{URL: store.URL, Site: "Prisma"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := env.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, env.Close(context.WithoutCancel(t.Context()))) })
 	report, err := adaptertest.Check(t.Context(), env.Harness(), adaptertest.Options{Only: []string{"ACCT", "SITE"}, Rounds: adaptertest.QuickRounds})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, r := range report.Failed() {
 		t.Errorf("%s: %s %s", r.Clause.ID, r.Reason, strings.Join(r.Evidence, "\n"))
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // assigning are wirings whose store gives each user an ID of its own, whatever ID the core proposes.
@@ -54,9 +56,7 @@ func (l *ownerLog) want(t *testing.T, strategy auth.Strategy, what string, event
 	if strategy == auth.StrategyDatabase {
 		events = slices.DeleteFunc(events, func(e string) bool { return e[:3] == "jwt" })
 	}
-	if !slices.Equal(l.seen, events) {
-		t.Errorf("%s: got %q, want %q", what, l.seen, events)
-	}
+	assert.Truef(t, slices.Equal(l.seen, events), "%s: got %q, want %q", what, l.seen, events)
 	l.seen = nil
 }
 
@@ -94,9 +94,7 @@ func (l *ownerLog) site(t *testing.T, a adapter.Adapter, strategy auth.Strategy)
 			},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -108,33 +106,23 @@ func testOwners(t *testing.T, store adapter.Adapter, strategy auth.Strategy) {
 		t.Helper()
 		b.do(http.MethodPost, "/auth/signin/email", url.Values{"email": {"ada@example.com"}}.Encode())
 		link, err := url.Parse(log.link)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if to := b.do(http.MethodGet, link.RequestURI(), "").Header().Get("Location"); to != siteURL {
-			t.Fatalf("the link ends at %q", to)
-		}
+		require.NoError(t, err)
+		require.Equal(t, siteURL, b.do(http.MethodGet, link.RequestURI(), "").Header().Get("Location"), "the link ends at")
 	}
 	atProvider := func(b *tab, person string) {
 		t.Helper()
 		to, err := url.Parse(b.do(http.MethodPost, "/auth/signin/idp", "").Header().Get("Location"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		answer := url.Values{"code": {person}, "state": {to.Query().Get("state")}}
-		if end := b.do(http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").Header().Get("Location"); end != siteURL {
-			t.Fatalf("the sign-in ends at %q", end)
-		}
+		require.Equal(t, siteURL, b.do(http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").Header().Get("Location"),
+			"the sign-in ends at")
 	}
 	owner := func(email string) string {
 		t.Helper()
 		u, err := store.GetUserByEmail(t.Context(), email)
-		if err != nil || u == nil {
-			t.Fatal(u, err)
-		}
-		if len(u.ID) == len("00000000-0000-0000-0000-000000000000") {
-			t.Fatalf("the store keeps the ID that the core proposes: %s", u.ID)
-		}
+		require.Truef(t, err == nil && u != nil, "%v %v", u, err)
+		require.NotEqualf(t, len("00000000-0000-0000-0000-000000000000"), len(u.ID),
+			"the store keeps the ID that the core proposes: %s", u.ID)
 		return u.ID
 	}
 
@@ -151,9 +139,7 @@ func testOwners(t *testing.T, store adapter.Adapter, strategy auth.Strategy) {
 	atProvider(open(), "grace")
 	grace := owner("grace@example.com")
 	log.want(t, strategy, "new, at a provider", "signIn ", "linked "+grace, "jwt "+grace, "signed in "+grace)
-	if ada == grace {
-		t.Errorf("two people have the ID %s", ada)
-	}
+	assert.NotEqual(t, grace, ada, "two people have the ID")
 	key := softkey.New(t, softkey.ES256)
 	c := open()
 	c.done(c.register(key, "eve@example.com"))

@@ -16,6 +16,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
 	"github.com/gatehouse-go/gatehouse/auth/webauthn/softkey"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPasskeys registers two passkeys and signs in with both. Then a passkey and its copies sign in concurrently with one
@@ -40,9 +42,7 @@ func TestPasskeys(t *testing.T) {
 			other.done(other.signIn(k))
 		}
 		owner, err := store.GetUserByEmail(t.Context(), "passkeys@example.com")
-		if err != nil || owner == nil {
-			t.Fatal(owner, err)
-		}
+		require.Truef(t, err == nil && owner != nil, "%v %v", owner, err)
 		for round := range 10 {
 			var in atomic.Int64
 			var wg sync.WaitGroup
@@ -57,30 +57,25 @@ func TestPasskeys(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if in.Load() != 1 {
-				t.Fatalf("round %d: %d of 8 copies signed in with one value of the counter, want 1", round, in.Load())
-			}
+			require.Truef(t, in.Load() == 1,
+				"round %d: %d of 8 copies signed in with one value of the counter, want 1", round, in.Load())
 			first.Counter++
 		}
 		list, err := sites[0].Passkeys(t.Context(), owner.ID)
-		if err != nil || len(list) != 2 {
-			t.Fatalf("passkeys: %+v, %v", list, err)
-		}
+		require.Truef(t, err == nil && len(list) == 2, "passkeys: %+v, %v", list, err)
 		if !edits {
 			return
 		}
 		var wg sync.WaitGroup
 		for i, p := range list {
 			wg.Go(func() {
-				if err := sites[i%2].RemovePasskey(t.Context(), owner.ID, p.ID); err != nil && !errors.Is(err, adapter.ErrLastCredential) {
-					t.Error(err)
-				}
+				err := sites[i%2].RemovePasskey(t.Context(), owner.ID, p.ID)
+				assert.Truef(t, err == nil || errors.Is(err, adapter.ErrLastCredential), "%v", err)
 			})
 		}
 		wg.Wait()
-		if list, err = sites[0].Passkeys(t.Context(), owner.ID); err != nil || len(list) != 1 {
-			t.Errorf("%d passkeys are left, want 1 (%v)", len(list), err)
-		}
+		list, err = sites[0].Passkeys(t.Context(), owner.ID)
+		assert.Truef(t, err == nil && len(list) == 1, "%d passkeys are left, want 1 (%v)", len(list), err)
 	})
 }
 
@@ -88,9 +83,8 @@ func (b *tab) options(query string) []byte {
 	b.t.Helper()
 	var answer struct{ Options json.RawMessage }
 	w := b.do(http.MethodGet, "/auth/webauthn-options/passkey?"+query, "")
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK {
-		b.t.Fatalf("options: status %d, %s", w.Code, w.Body)
-	}
+	err := json.Unmarshal(w.Body.Bytes(), &answer)
+	require.Truef(b.t, err == nil && w.Code == http.StatusOK, "options: status %d, %s", w.Code, w.Body)
 	return answer.Options
 }
 
@@ -110,7 +104,5 @@ func (b *tab) signIn(k *softkey.Key) string {
 
 func (b *tab) done(location string) {
 	b.t.Helper()
-	if location != siteURL {
-		b.t.Fatalf("the ceremony ends at %q", location)
-	}
+	require.Equal(b.t, siteURL, location, "the ceremony ends at")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/password"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -68,9 +69,7 @@ var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"
 // choose opens the link of the last mail, and chooses a password on its page.
 func (v *visitor) choose(chosen string) *httptest.ResponseRecorder {
 	v.t.Helper()
-	if len(v.s.links) == 0 {
-		v.t.Fatal("no mail has a link")
-	}
+	require.NotEmpty(v.t, v.s.links, "no mail has a link")
 	form := url.Values{"password": {chosen}}
 	for _, m := range hidden.FindAllStringSubmatch(v.do(http.MethodGet, v.s.links[len(v.s.links)-1], "").Body.String(), -1) {
 		form.Set(m[1], html.UnescapeString(m[2]))
@@ -97,15 +96,11 @@ func TestPasswordFlows(t *testing.T) {
 	inWirings(t, oneOfEach, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
 		a := o.Harness.New(t)
 		kept, ok := adapter.Capability[adapter.Passwords](a)
-		if !ok {
-			t.Fatal("the adapter keeps no passwords")
-		}
+		require.True(t, ok, "the adapter keeps no passwords")
 		s := newPasswordSite(t, a)
 		must := func(what string, ok bool) {
 			t.Helper()
-			if !ok {
-				t.Fatalf("%s: not so", what)
-			}
+			require.Truef(t, ok, "%s: not so", what)
 		}
 		address := "ada-" + strings.ToLower(rand.Text()) + "@example.com"
 		owner, other := s.visitor(), s.visitor()

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
 	"github.com/gatehouse-go/gatehouse/adapters/redis/redistest"
@@ -34,9 +36,7 @@ func ownRedis(t *testing.T, kind stores.Kind, variable string) *stores.Store {
 func redisClient(t *testing.T, server redistest.Server, conns int) goredis.UniversalClient {
 	t.Helper()
 	c, err := server.Client(redistest.Settings{Conns: conns})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -44,9 +44,7 @@ func redisClient(t *testing.T, server redistest.Server, conns int) goredis.Unive
 func redisAdapter(t *testing.T, client goredis.UniversalClient, options ...redis.Option) *redis.Adapter {
 	t.Helper()
 	a, err := redis.New(client, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -59,9 +57,7 @@ func member(t *testing.T, a *redis.Adapter, name string) {
 	_, err3 := a.CreateSession(ctx, adapter.Session{SessionToken: "session-" + name, UserID: name, Expires: later})
 	_, err4 := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: name, UserID: name, CredentialPublicKey: "k"})
 	_, err5 := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: name, Token: "t", Expires: later})
-	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, err2, err3, err4, err5))
 }
 
 // TestRedisFullMemory: when memory is full, no user is lost, stored records can be read and deleted, and a
@@ -74,22 +70,17 @@ func TestRedisFullMemory(t *testing.T) {
 		member(t, a, name)
 	}
 	for i := range 150 { // more sessions than one script deletes
-		if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint("more-", i), UserID: "ada", Expires: time.Now().Add(time.Hour)}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint("more-", i), UserID: "ada", Expires: time.Now().Add(time.Hour)})
+		require.NoError(t, err)
 	}
-	if err := client.ConfigSet(ctx, "maxmemory", "1mb").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1mb").Err())
 	if _, err := a.CreateUser(ctx, adapter.User{ID: "eve", Email: "eve@example.com"}); err == nil || !strings.Contains(err.Error(), "OOM") {
 		t.Fatalf("a user in a full store: got %v, want the server's OOM", err)
 	}
 	fresh := redisAdapter(t, client) // as after a restart
 	for _, email := range []string{"eve@example.com", "ada@example.com"} {
 		u, err := fresh.GetUserByEmail(ctx, email)
-		if err != nil || (u == nil) != (email == "eve@example.com") {
-			t.Errorf("%s in a full store: %v, %v", email, u, err)
-		}
+		assert.Truef(t, err == nil && (u == nil) == (email == "eve@example.com"), "%s in a full store: %v, %v", email, u, err)
 	}
 	for _, c := range []struct {
 		what   string
@@ -131,28 +122,23 @@ func TestRedisEviction(t *testing.T) {
 	ctx := t.Context()
 	set := func(limit, policy string) {
 		t.Helper()
-		if err := errors.Join(client.ConfigSet(ctx, "maxmemory", limit).Err(), client.ConfigSet(ctx, "maxmemory-policy", policy).Err()); err != nil {
-			t.Fatal(err)
-		}
+		err := errors.Join(client.ConfigSet(ctx, "maxmemory", limit).Err(), client.ConfigSet(ctx, "maxmemory-policy", policy).Err())
+		require.NoError(t, err)
 	}
 	for _, policy := range []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"} {
 		set("1gb", policy)
 		_, err := redisAdapter(t, client).GetUser(ctx, "ada")
-		if err == nil || !strings.Contains(err.Error(), policy) {
-			t.Errorf("%s: got %v, want an error that names the policy", policy, err)
-		}
-		if _, err := redisAdapter(t, client, redis.WithDangerousEviction()).GetUser(ctx, "ada"); err != nil {
-			t.Errorf("%s, accepted: %v", policy, err)
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), policy),
+			"%s: got %v, want an error that names the policy", policy, err)
+		_, err = redisAdapter(t, client, redis.WithDangerousEviction()).GetUser(ctx, "ada")
+		assert.NoErrorf(t, err, "%s, accepted", policy)
 		set("0", policy)
-		if _, err := redisAdapter(t, client).GetUser(ctx, "ada"); err != nil {
-			t.Errorf("%s with no limit: %v", policy, err)
-		}
+		_, err = redisAdapter(t, client).GetUser(ctx, "ada")
+		assert.NoErrorf(t, err, "%s with no limit", policy)
 	}
 	set("1gb", "noeviction")
-	if _, err := redisAdapter(t, client).GetUser(ctx, "ada"); err != nil {
-		t.Errorf("noeviction: %v", err)
-	}
+	_, err := redisAdapter(t, client).GetUser(ctx, "ada")
+	assert.NoError(t, err, "noeviction")
 }
 
 // TestRedisTLS: the adapter works over TLS with a client that verifies the server's certificate. A client that does not
@@ -165,29 +151,22 @@ func TestRedisTLS(t *testing.T) {
 		return redisAdapter(t, client)
 	}
 	ctx, a := t.Context(), over(&tls.Config{RootCAs: store.Roots, MinVersion: tls.VersionTLS12})
-	if err := a.EnsureScripts(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.EnsureScripts(ctx))
 	member(t, a, "ada")
-	if s, err := a.GetSessionAndUser(ctx, "session-ada"); err != nil || s == nil || s.User.Email != "ada@example.com" {
-		t.Errorf("the session: got %+v, %v", s, err)
-	}
-	_, err := over(&tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}).CreateUser(ctx, adapter.User{ID: "eve"})
+	s, err := a.GetSessionAndUser(ctx, "session-ada")
+	assert.Truef(t, err == nil && s != nil && s.User.Email == "ada@example.com", "the session: got %+v, %v", s, err)
+	_, err = over(&tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}).CreateUser(ctx, adapter.User{ID: "eve"})
 	if unknown := (x509.UnknownAuthorityError{}); !errors.As(err, &unknown) {
 		t.Errorf("a client that does not trust the certificate: got %v, want an error about the certificate", err)
 	}
-	if _, err := over(nil).CreateUser(ctx, adapter.User{ID: "eve"}); err == nil {
-		t.Error("a client without TLS: got no error")
-	}
-	if u, err := a.GetUser(ctx, "eve"); err != nil || u != nil {
-		t.Errorf("the user of the clients that failed: got %+v, %v, want none", u, err)
-	}
-	if u, err := a.DeleteUser(ctx, "ada"); err != nil || u == nil {
-		t.Errorf("deleting the user: got %+v, %v", u, err)
-	}
-	if s, err := a.GetSessionAndUser(ctx, "session-ada"); err != nil || s != nil {
-		t.Errorf("the session of a deleted user: got %+v, %v", s, err)
-	}
+	_, err = over(nil).CreateUser(ctx, adapter.User{ID: "eve"})
+	assert.Error(t, err, "a client without TLS: got no error")
+	u, err := a.GetUser(ctx, "eve")
+	assert.Truef(t, err == nil && u == nil, "the user of the clients that failed: got %+v, %v, want none", u, err)
+	u, err = a.DeleteUser(ctx, "ada")
+	assert.Truef(t, err == nil && u != nil, "deleting the user: got %+v, %v", u, err)
+	s, err = a.GetSessionAndUser(ctx, "session-ada")
+	assert.Truef(t, err == nil && s == nil, "the session of a deleted user: got %+v, %v", s, err)
 }
 
 // TestRedisBusy: while the server runs a long script of another client, it refuses all commands, and a write
@@ -197,9 +176,7 @@ func TestRedisBusy(t *testing.T) {
 	client := redisClient(t, redistest.URL(store.URL, 0), 4)
 	ctx, a := t.Context(), redisAdapter(t, client)
 	member(t, a, "ada")
-	if err := client.ConfigSet(ctx, "busy-reply-threshold", "20").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.ConfigSet(ctx, "busy-reply-threshold", "20").Err())
 	long := make(chan error, 1)
 	go func() {
 		long <- client.Eval(ctx, `
@@ -215,12 +192,9 @@ return 1`, nil).Err()
 			refused = goredis.HasErrorPrefix(client.Ping(ctx).Err(), "BUSY")
 		}
 	}
-	if _, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Name: adapter.To(new("Late"))}); err != nil {
-		t.Errorf("a write while the server is busy: %v", err)
-	}
-	if err := <-long; err != nil {
-		t.Errorf("the long script: %v", err)
-	}
+	_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Name: adapter.To(new("Late"))})
+	assert.NoError(t, err, "a write while the server is busy")
+	assert.NoError(t, <-long, "the long script")
 }
 
 // TestRedisSlotMoves moves the shared slot to another server of the cluster, key by key, while people sign
@@ -250,16 +224,11 @@ func TestRedisSlotMoves(t *testing.T) {
 				x, err2 := a.GetUserByAccount(ctx, adapter.AccountKey{Provider: "p", ProviderAccountID: name})
 				s, err3 := a.GetSessionAndUser(ctx, "session-"+name)
 				slowest.Store(max(slowest.Load(), time.Since(start).Milliseconds()))
-				if err := errors.Join(err, err2, err3); err != nil {
-					t.Errorf("a read failed: %v", err)
-				}
-				if err == nil && (u == nil || u.ID != name) || err2 == nil && (x == nil || x.ID != name) || err3 == nil && (s == nil || s.User.ID != name) {
-					t.Errorf("%s is absent: %v, %v, %v", name, u, x, s)
-				}
+				assert.NoError(t, errors.Join(err, err2, err3), "a read failed")
+				assert.Falsef(t, err == nil && (u == nil || u.ID != name) || err2 == nil && (x == nil || x.ID != name) || err3 == nil && (s == nil || s.User.ID != name),
+					"%s is absent: %v, %v, %v", name, u, x, s)
 				_, err4 := a.CreateUser(ctx, adapter.User{Email: name + "@example.com"})
-				if err4 == nil {
-					t.Errorf("a second user has %s@example.com", name)
-				}
+				assert.Errorf(t, err4, "a second user has %s@example.com", name)
 				_, err5 := a.UpdateUser(ctx, adapter.UserUpdate{ID: name, Name: adapter.To(new("moved"))})
 				reads.Add(3)
 				writes.Add(2)
@@ -280,9 +249,8 @@ func TestRedisSlotMoves(t *testing.T) {
 	t.Logf("moved the slot of %d users in %v: %d reads, the slowest three in %d ms, and %d writes, of which %d failed", people, took.Round(time.Millisecond), reads.Load(), slowest.Load(), writes.Load(), failed.Load())
 	for i := range people {
 		name := fmt.Sprint("m", i)
-		if u, err := a.DeleteUser(ctx, name); err != nil || u == nil || u.ID != name {
-			t.Fatalf("after the move: %v, %v", u, err)
-		}
+		u, err := a.DeleteUser(ctx, name)
+		require.Truef(t, err == nil && u != nil && u.ID == name, "after the move: %v, %v", u, err)
 	}
 }
 
@@ -292,9 +260,7 @@ func moveSlot(t *testing.T, client *goredis.ClusterClient, key string) {
 	ctx := t.Context()
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	slot, err := client.ClusterKeySlot(ctx, key).Result()
 	check(err)
@@ -393,9 +359,7 @@ func TestRedisFailover(t *testing.T) {
 			}
 			pause(time.Second)
 			start := time.Now()
-			if err := store.Members[0].Kill(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.Members[0].Kill(t.Context()))
 			a := redisAdapter(t, redisClient(t, server, 16))
 			for deadline := time.Now().Add(time.Minute); ; {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -404,9 +368,7 @@ func TestRedisFailover(t *testing.T) {
 				if err == nil {
 					break
 				}
-				if time.Now().After(deadline) {
-					t.Fatal(err)
-				}
+				require.Falsef(t, time.Now().After(deadline), "%v", err)
 			}
 			took := time.Since(start)
 			close(stop)
@@ -419,9 +381,7 @@ func TestRedisFailover(t *testing.T) {
 					for deadline := time.Now().Add(time.Minute); err != nil && time.Now().Before(deadline); {
 						u, err = a.GetUserByEmail(t.Context(), id+"@example.com") // a late message of a sentinel may close connections
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					if u == nil {
 						lost++
 					} else if u.ID != id {
@@ -430,9 +390,7 @@ func TestRedisFailover(t *testing.T) {
 				}
 			}
 			t.Logf("a write succeeds %v after the kill; %d writes acknowledged, %d failed, %d lost", took.Round(10*time.Millisecond), written, failed.Load(), lost)
-			if wait && lost > 0 {
-				t.Errorf("%d writes that a replica had acknowledged are lost", lost)
-			}
+			assert.Falsef(t, wait && lost > 0, "%d writes that a replica had acknowledged are lost", lost)
 		})
 	}
 }
@@ -446,18 +404,14 @@ func TestRedisTooFewReplicas(t *testing.T) {
 	member(t, a, "ada")
 	demand := func(replicas string) {
 		t.Helper()
-		if err := client.ConfigSet(ctx, "min-replicas-to-write", replicas).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.ConfigSet(ctx, "min-replicas-to-write", replicas).Err())
 	}
 	content := func() string {
 		t.Helper()
 		sum, err := client.Do(ctx, "debug", "digest").Text()
 		if err != nil {
 			names, err := client.Keys(ctx, "*").Result()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			slices.Sort(names)
 			return strings.Join(names, " ")
 		}
@@ -512,13 +466,11 @@ func TestRedisTooFewReplicas(t *testing.T) {
 	}
 	wg.Wait()
 	for process, a := range map[string]*redis.Adapter{"this process": a, "a new one": fresh} {
-		if both, err := a.GetSessionAndUser(ctx, "session-ada"); err != nil || both == nil || both.User.ID != "ada" {
-			t.Errorf("%s reads: %v, %v", process, both, err)
-		}
+		both, err := a.GetSessionAndUser(ctx, "session-ada")
+		assert.Truef(t, err == nil && both != nil && both.User.ID == "ada", "%s reads: %v, %v", process, both, err)
 	}
-	if after := content(); after != before {
-		t.Errorf("stored is %s, before %s", after, before)
-	}
+	after := content()
+	assert.Equalf(t, before, after, "stored is %s, before %s", after, before)
 	ended, end := context.WithCancel(ctx)
 	hooked := redisClient(t, redistest.URL(store.URL, 0), 1)
 	hurried := redisAdapter(t, hooked)
@@ -532,9 +484,7 @@ func TestRedisTooFewReplicas(t *testing.T) {
 	waiting := make(chan error, 1)
 	go func() { _, err := a.CreateUser(ctx, adapter.User{ID: "eve"}); waiting <- err }()
 	demand("0")
-	if err := <-waiting; err != nil {
-		t.Errorf("a write that waited: %v", err)
-	}
+	assert.NoError(t, <-waiting, "a write that waited")
 }
 
 // endsAgain ends a context before the command is sent that follows a refused one.
@@ -570,9 +520,7 @@ func TestRedisOnlyReplicas(t *testing.T) {
 		dialed.Add(1)
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	a, admin := redisAdapter(t, client), redisClient(t, redistest.URL(store.URL, 0), 1).(*goredis.Client)
 	member(t, a, "ada")
@@ -603,9 +551,8 @@ func TestRedisOnlyReplicas(t *testing.T) {
 		})
 		wg.Go(func() {
 			for time.Now().Before(end) {
-				if got, err := a.GetSessionAndUser(ctx, "session-ada"); err != nil || got == nil {
-					t.Errorf("GetSessionAndUser: got %v, %v", got, err)
-				}
+				got, err := a.GetSessionAndUser(ctx, "session-ada")
+				assert.Truef(t, err == nil && got != nil, "GetSessionAndUser: got %v, %v", got, err)
 				_, _ = later.GetUser(ctx, "ada") // is refused, because it has not seen that the server takes writes
 				reads.Add(1)
 				pause(10 * time.Millisecond)
@@ -616,22 +563,15 @@ func TestRedisOnlyReplicas(t *testing.T) {
 	before := dialed.Load()
 	wg.Wait()
 	n := dialed.Load() - before
-	if said.Load() < writes.Load()/2 {
-		t.Errorf("%d of %d errors say READONLY", said.Load(), writes.Load())
-	}
+	assert.Truef(t, said.Load() >= writes.Load()/2, "%d of %d errors say READONLY", said.Load(), writes.Load())
 	t.Logf("%d connections for %d writes and %d reads in %v", n, writes.Load(), reads.Load(), phase)
-	if n > 150 {
-		t.Errorf("%d connections were opened, want few", n)
-	}
-	if err := admin.Do(ctx, "replicaof", "no", "one").Err(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Truef(t, n <= 150, "%d connections were opened, want few", n)
+	require.NoError(t, admin.Do(ctx, "replicaof", "no", "one").Err())
 	began := time.Now()
 	for range 16 {
 		wg.Go(func() {
-			if _, err := a.CreateUser(ctx, adapter.User{}); err != nil {
-				t.Errorf("CreateUser afterwards: %v", err)
-			}
+			_, err := a.CreateUser(ctx, adapter.User{})
+			assert.NoError(t, err, "CreateUser afterwards")
 		})
 	}
 	if wg.Wait(); time.Since(began) > 2*time.Second {

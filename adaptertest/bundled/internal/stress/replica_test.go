@@ -8,6 +8,7 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
@@ -29,18 +30,13 @@ func TestReadReplicaBehindOneName(t *testing.T) {
 	p := &replicated{t: t, primary: store.Members[0], replica: store.Members[1]}
 	p.run(p.primary, "CREATE DATABASE site", "CREATE USER site", "GRANT ALL ON site.* TO site")
 	var err error
-	if p.name, err = fault.NewProxy(p.primary.Addr); err != nil {
-		t.Fatal(err)
-	}
+	p.name, err = fault.NewProxy(p.primary.Addr)
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.name.Close() })
 	db := poolOf(t, "site", p.name.Addr(), "site")
 	a, err := mysql.New(db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, a.EnsureSchema(t.Context()))
 	p.onReplica(a, db)
 
 	l := &load{t: t, a: a}
@@ -69,9 +65,7 @@ func poolOf(t *testing.T, user, addr, database string) *sql.DB {
 	c := driver.NewConfig()
 	c.User, c.Net, c.Addr, c.DBName, c.Logger = user, "tcp", addr, database, &driver.NopLogger{}
 	connector, err := driver.NewConnector(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(16)
 	db.SetMaxIdleConns(16)
@@ -84,9 +78,8 @@ func (p *replicated) run(m *stores.Member, statements ...string) {
 	p.t.Helper()
 	db := poolOf(p.t, "root", m.Addr, "")
 	for _, s := range statements {
-		if _, err := db.ExecContext(p.t.Context(), s); err != nil {
-			p.t.Fatalf("%s: %v", s, err)
-		}
+		_, err := db.ExecContext(p.t.Context(), s)
+		require.NoError(p.t, err, s)
 	}
 }
 
@@ -99,9 +92,7 @@ func (p *replicated) caughtUp() {
 	if err == nil {
 		err = poolOf(p.t, "root", p.replica.Addr, "").QueryRowContext(p.t.Context(), "SELECT MASTER_GTID_WAIT(?, 60)", at).Scan(&timeout)
 	}
-	if err != nil || timeout != 0 {
-		p.t.Fatalf("the replica does not follow: %d, %v", timeout, err)
-	}
+	require.Truef(p.t, err == nil && timeout == 0, "the replica does not follow: %d, %v", timeout, err)
 }
 
 // stopWrites makes the primary read-only, which waits for writes that are under way.
@@ -125,17 +116,13 @@ func (p *replicated) onReplica(a *mysql.Adapter, db *sql.DB) {
 	p.caughtUp()
 	p.run(p.replica, "STOP SLAVE SQL_THREAD")
 	user, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	soon := time.Now().Add(time.Hour)
 	session := adapter.Session{SessionToken: "s", UserID: user.ID, Expires: soon}
 	token := adapter.VerificationToken{Identifier: "ada@example.com", Token: "t", Expires: soon}
 	_, err1 := a.CreateSession(ctx, session)
 	_, err2 := a.CreateVerificationToken(ctx, token)
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err1, err2))
 	lead := func(to *stores.Member) { // as when the connections have reached their greatest age
 		p.name.Retarget(to.Addr)
 		db.SetMaxIdleConns(0)

@@ -17,6 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -47,15 +49,12 @@ func TestSignIns(t *testing.T) {
 		users := map[string]bool{}
 		for i := range people {
 			u, err := store.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "idp", ProviderAccountID: fmt.Sprintf("person-%d", i)})
-			if err != nil || u == nil {
-				t.Fatalf("person %d: user %v, %v", i, u, err)
-			}
+			require.Truef(t, err == nil && u != nil, "person %d: user %v, %v", i, u, err)
 			users[u.ID] = true
 		}
 		t.Logf("%d sign-ins, %d refused, %d users, %d accounts", signIns, refused.Load(), store.users.Load(), store.accounts.Load())
-		if len(users) != people || store.users.Load() != people || store.accounts.Load() != people {
-			t.Errorf("%d people have %d users; %d users and %d accounts were stored", people, len(users), store.users.Load(), store.accounts.Load())
-		}
+		assert.Truef(t, len(users) == people && store.users.Load() == people && store.accounts.Load() == people,
+			"%d people have %d users; %d users and %d accounts were stored", people, len(users), store.users.Load(), store.accounts.Load())
 	})
 }
 
@@ -128,8 +127,7 @@ func signIn(t *testing.T, site http.Handler, person string) string {
 	t.Helper()
 	b := newTab(t, site)
 	to, err := url.Parse(b.submit("/auth/signin/idp").Header().Get("Location"))
-	if err != nil {
-		t.Error(err)
+	if !assert.NoError(t, err) {
 		return ""
 	}
 	answer := url.Values{"code": {person}, "state": {to.Query().Get("state")}}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
@@ -33,17 +35,11 @@ func TestStandbyTakesOver(t *testing.T) {
 	pair := &pair{t: t, primary: store.Members[0], standby: store.Members[1]}
 	pair.synchronous()
 	pool, err := pgxpool.New(context.WithoutCancel(t.Context()), bothServers(store.URL, store.Addrs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	a, err := postgres.New(pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.EnsureSchema(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, a.EnsureSchema(t.Context()))
 	l := &load{t: t, a: a}
 	retried := 0
 	start := time.Now()
@@ -84,9 +80,7 @@ func twice(t *testing.T, a adapter.Adapter) int {
 					continue
 				}
 				repeated.Add(1)
-				if again := call(); again != nil {
-					t.Errorf("a call fails a second time after the standby was promoted: %v, then %v", err, again)
-				}
+				assert.NoErrorf(t, call(), "a call fails a second time after the standby was promoted: %v, then", err)
 			}
 		})
 	}
@@ -119,9 +113,7 @@ func (p *pair) promote() {
 // wait for it.
 func (p *pair) follow() {
 	p.t.Helper()
-	if err := p.standby.Start(p.t.Context()); err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, p.standby.Start(p.t.Context()))
 	p.synchronous()
 }
 
@@ -139,9 +131,8 @@ func (p *pair) synchronous() {
 // ask runs one statement on a server.
 func (p *pair) ask(m *stores.Member, sql string) {
 	p.t.Helper()
-	if _, err := query(p.t.Context(), m, sql); err != nil {
-		p.t.Fatalf("%s: %v", sql, err)
-	}
+	_, err := query(p.t.Context(), m, sql)
+	require.NoError(p.t, err, sql)
 }
 
 // await returns when the server answers true.
@@ -153,9 +144,7 @@ func (p *pair) await(m *stores.Member, sql string) {
 		if err == nil && ok {
 			return
 		}
-		if time.Now().After(deadline) {
-			p.t.Fatalf("%s: %v, %v", sql, ok, err)
-		}
+		require.Falsef(p.t, time.Now().After(deadline), "%s: %v, %v", sql, ok, err)
 		pause(20 * time.Millisecond)
 	}
 }

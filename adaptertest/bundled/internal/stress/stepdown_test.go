@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mgo "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -38,51 +40,38 @@ func TestPrimaryStepsDown(t *testing.T) {
 	name := &oneName{t: t, set: set}
 	former := name.lead()
 	client, err := mgo.Connect(options.Client().ApplyURI("mongodb://one.name/?directConnection=true").SetDialer(name).SetMaxPoolSize(8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Disconnect(context.WithoutCancel(ctx)) })
 	db := client.Database("gatehouse_stepdown")
 	a, err := mongo.New(db)
 	if err == nil {
 		err = a.EnsureIndexes(ctx)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	user, err := a.CreateUser(ctx, adapter.User{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	create := func(ctx context.Context) error { _, err := a.CreateUser(ctx, adapter.User{}); return err }
 	read := func(ctx context.Context) error {
-		if got, err := a.GetUser(ctx, user.ID); err != nil || got == nil {
-			t.Errorf("GetUser: got %v, %v", got, err)
-		}
+		got, err := a.GetUser(ctx, user.ID)
+		assert.Truef(t, err == nil && got != nil, "GetUser: got %v, %v", got, err)
 		return nil
 	}
 	atOnce(ctx, create) // opens all connections
 
 	stepDown := bson.D{{Key: "replSetStepDown", Value: 60}, {Key: "secondaryCatchUpPeriodSecs", Value: 10}}
-	if err := name.at(former, func(c *mgo.Client) error { return c.Database("admin").RunCommand(ctx, stepDown).Err() }); err != nil {
-		t.Fatal(err)
-	}
+	err = name.at(former, func(c *mgo.Client) error { return c.Database("admin").RunCommand(ctx, stepDown).Err() })
+	require.NoError(t, err)
 	dialed, began, writes := name.dialed.Load(), time.Now(), 0
 	for ; writes < 3 || time.Since(began) < 3*time.Second; writes++ {
-		if err := create(ctx); err == nil {
-			t.Fatal("the former primary has stored a user")
-		}
+		require.Error(t, create(ctx), "the former primary has stored a user")
 		atOnce(ctx, read)
 	}
 	opened := name.dialed.Load() - dialed
 	t.Logf("%d connections for %d refused writes in %v", opened, writes, time.Since(began).Round(time.Millisecond))
-	if opened > mostOpened {
-		t.Errorf("%d connections were opened while every server is a secondary, want at most %d", opened, mostOpened)
-	}
+	assert.Truef(t, opened <= mostOpened,
+		"%d connections were opened while every server is a secondary, want at most %d", opened, mostOpened)
 	for name.lead() == former {
-		if t.Context().Err() != nil {
-			t.Fatal("the set has elected nobody else")
-		}
+		require.NoError(t, t.Context().Err(), "the set has elected nobody else")
 	}
 	refused := 0
 	began = time.Now()
@@ -94,24 +83,18 @@ func TestPrimaryStepsDown(t *testing.T) {
 	t.Logf("%d writes were refused in %v after the switch", refused, time.Since(began).Round(time.Millisecond))
 	for range 5 {
 		atOnce(ctx, func(ctx context.Context) error {
-			if err := create(ctx); err != nil {
-				t.Errorf("CreateUser after the switch: %v", err)
-			}
+			assert.NoError(t, create(ctx), "CreateUser after the switch")
 			return nil
 		})
 	}
-	if _, err := a.DeleteUser(ctx, user.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = a.DeleteUser(ctx, user.ID)
+	require.NoError(t, err)
 	atOnce(ctx, func(ctx context.Context) error {
-		if got, err := a.GetUser(ctx, user.ID); err != nil || got != nil {
-			t.Errorf("a deleted user: got %v, %v", got, err)
-		}
+		got, err := a.GetUser(ctx, user.ID)
+		assert.Truef(t, err == nil && got == nil, "a deleted user: got %v, %v", got, err)
 		return nil
 	})
-	if err := db.Drop(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, db.Drop(ctx))
 }
 
 // atOnce calls f eight times at once.
@@ -135,9 +118,7 @@ type oneName struct {
 func (n *oneName) lead() string {
 	n.t.Helper()
 	primary, err := n.set.Primary(n.t.Context())
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	require.NoError(n.t, err)
 	n.target.Store(&primary.Addr)
 	return primary.Addr
 }

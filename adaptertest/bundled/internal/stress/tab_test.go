@@ -11,6 +11,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const siteURL = "https://app.example.com"
@@ -23,9 +25,7 @@ func newSite(t *testing.T, a adapter.Adapter, providers ...auth.Provider) *auth.
 		Logger:       slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 		Experimental: auth.Experimental{EnableWebAuthn: true},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -60,9 +60,7 @@ func (b *tab) do(method, path, body string) *httptest.ResponseRecorder {
 func (b *tab) submit(path string, fields ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	var csrf struct{ CSRFToken string }
-	if err := json.NewDecoder(b.do(http.MethodGet, "/auth/csrf", "").Body).Decode(&csrf); err != nil {
-		b.t.Error(err)
-	}
+	assert.NoError(b.t, json.NewDecoder(b.do(http.MethodGet, "/auth/csrf", "").Body).Decode(&csrf))
 	form := url.Values{"csrfToken": {csrf.CSRFToken}}
 	for i := 0; i < len(fields); i += 2 {
 		form.Set(fields[i], fields[i+1])

@@ -7,15 +7,14 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
+	"github.com/stretchr/testify/require"
 )
 
 // TestMySQLInBrief runs the suite with few rounds over MySQL 9. The tests of adapters/mysql run it over MariaDB.
 func TestMySQLInBrief(t *testing.T) {
 	o := wiringstest.Open(t, named("mysql, MySQL 9"), wiringstest.Servers(t, stores.Options{Fast: true}))
 	report, err := adaptertest.Check(t.Context(), o.Harness, adaptertest.Options{Rounds: adaptertest.QuickRounds})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, r := range report.Failed() {
 		t.Errorf("%s: %s %s", r.Clause.ID, r.Reason, strings.Join(r.Evidence, "\n"))
 	}

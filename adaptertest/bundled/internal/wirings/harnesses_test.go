@@ -10,6 +10,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
+	"github.com/stretchr/testify/assert"
 )
 
 // absent has the functions that the harness of an adapter leaves out. Without a
@@ -35,9 +36,7 @@ func TestHarnessesKeepTheirFunctions(t *testing.T) {
 		seen[w.Adapter] = true
 		t.Run(w.Adapter, func(t *testing.T) {
 			o := wiringstest.Open(t, w, servers)
-			if got := strings.Join(functionsWithout(o.Harness), " "); got != absent[w.Adapter] {
-				t.Errorf("the harness leaves out %q, want %q", got, absent[w.Adapter])
-			}
+			assert.Equal(t, absent[w.Adapter], strings.Join(functionsWithout(o.Harness), " "), "the harness leaves out")
 		})
 	}
 }

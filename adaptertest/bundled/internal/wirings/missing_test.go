@@ -9,6 +9,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/require"
 )
 
 // without is an adapter without one of the 19 methods.
@@ -181,9 +182,7 @@ func outcomes(t *testing.T, open func() adapter.Adapter) map[string]adaptertest.
 		Close:        func(adapter.Adapter) error { return nil }, // there is nothing to close
 		Declarations: adaptertest.Declarations{Volatile: "the records are in the memory of the process", Precision: time.Nanosecond, Timeless: true},
 	}, adaptertest.Options{Rounds: 0.01, Parallel: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	results := map[string]adaptertest.Result{}
 	for _, r := range report.Results {
 		results[r.Clause.ID] = r

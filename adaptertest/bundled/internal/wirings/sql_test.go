@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,6 +17,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // sqlDrivers are the drivers of database/sql. A later call of a method takes trips round
@@ -37,14 +38,8 @@ var sqlDrivers = []struct {
 func openSQL(t testing.TB, server *stores.Store, driver postgrestest.Driver) *postgrestest.Env {
 	t.Helper()
 	env, err := postgrestest.Open(t.Context(), postgrestest.Settings{URL: server.URL, Driver: driver})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := env.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, env.Close(context.WithoutCancel(t.Context()))) })
 	return env
 }
 
@@ -61,9 +56,8 @@ func TestSQLRoundTrips(t *testing.T) {
 			t.Parallel()
 			h := openSQL(t, server, d.driver).BenchHarness()
 			for method, trips := range bench.RoundTrips(t, h) {
-				if trips.Later != d.trips {
-					t.Errorf("%s: a later call takes %d round trips, want %d", method, trips.Later, d.trips)
-				}
+				assert.Equalf(t, d.trips, trips.Later,
+					"%s: a later call takes %d round trips, want %d", method, trips.Later, d.trips)
 				if most := 4*d.trips + 3; trips.First > most {
 					t.Errorf("%s: the first call takes %d round trips, want at most %d", method, trips.First, most)
 				}
@@ -75,9 +69,7 @@ func TestSQLRoundTrips(t *testing.T) {
 					if method == "DeleteAuthenticator" || method == "DeletePassword" {
 						want = d.inTurn
 					}
-					if round == 2 && trips != want {
-						t.Errorf("%s takes %d round trips, want %d", method, trips, want)
-					}
+					assert.Falsef(t, round == 2 && trips != want, "%s takes %d round trips, want %d", method, trips, want)
 				}
 			}
 		})
@@ -92,9 +84,7 @@ func optionalTrips(t *testing.T, store *postgrestest.Handle, proxy fault.Control
 	trips := map[string]int64{}
 	count := func(method string, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatalf("%s: %v", method, err)
-		}
+		require.NoError(t, err, method)
 		trips[method] = proxy.Steps() - trips["all"]
 		trips["all"] = proxy.Steps()
 	}
@@ -146,29 +136,20 @@ func TestSQLTransaction(t *testing.T) {
 			t.Parallel()
 			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
 			tx, err := h.SQL().BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			user := useInside(t, h.OnSQL(tx))
-			if got, err := h.GetUser(t.Context(), user.ID); got != nil || err != nil {
-				t.Errorf("before the commit: got %v, %v, want no user", got, err)
-			}
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
-			if got, err := h.GetUser(t.Context(), user.ID); got == nil || err != nil {
-				t.Errorf("after the commit: got %v, %v, want the user", got, err)
-			}
+			got, err := h.GetUser(t.Context(), user.ID)
+			assert.Truef(t, got == nil && err == nil, "before the commit: got %v, %v, want no user", got, err)
+			require.NoError(t, tx.Commit())
+			got, err = h.GetUser(t.Context(), user.ID)
+			assert.Truef(t, got != nil && err == nil, "after the commit: got %v, %v, want the user", got, err)
 			undone := inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
 				u, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "undone@example.com"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return u
 			})
-			if got, err := h.GetUser(t.Context(), undone.ID); got != nil || err != nil {
-				t.Errorf("after a roll-back: got %v, %v, want no user", got, err)
-			}
+			got, err = h.GetUser(t.Context(), undone.ID)
+			assert.Truef(t, got == nil && err == nil, "after a roll-back: got %v, %v, want no user", got, err)
 			if err := h.OnSQL(tx).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "can't run in a transaction") {
 				t.Errorf("EnsureSchema: got %v", err)
 			}
@@ -182,33 +163,23 @@ func useInside(t *testing.T, a *postgres.Adapter) *adapter.User {
 	t.Helper()
 	ctx := t.Context()
 	user, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	other, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"}); !errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("a taken address: got %v", err)
-	}
-	if _, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: other.ID, Email: adapter.To("ada@example.com")}); !errors.Is(err, adapter.ErrConflict) {
-		t.Errorf("an update to a taken address: got %v", err)
-	}
-	if _, err := a.CreateSession(ctx, adapter.Session{SessionToken: "t", UserID: "nobody", Expires: time.Now()}); !errors.Is(err, adapter.ErrNotFound) {
-		t.Errorf("an absent owner: got %v", err)
-	}
+	require.NoError(t, err)
+	_, err = a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
+	assert.ErrorIs(t, err, adapter.ErrConflict, "a taken address")
+	_, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: other.ID, Email: adapter.To("ada@example.com")})
+	assert.ErrorIs(t, err, adapter.ErrConflict, "an update to a taken address")
+	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "t", UserID: "nobody", Expires: time.Now()})
+	assert.ErrorIs(t, err, adapter.ErrNotFound, "an absent owner")
 	for _, id := range []string{"one", "two"} {
-		if _, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: id, ProviderAccountID: id}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: id, ProviderAccountID: id})
+		require.NoError(t, err)
 	}
-	if gone, err := a.DeleteAuthenticator(ctx, user.ID, "one", true); gone == nil || err != nil {
-		t.Errorf("the first passkey: got %v, %v", gone, err)
-	}
-	if _, err := a.DeleteAuthenticator(ctx, user.ID, "two", true); !errors.Is(err, adapter.ErrLastCredential) {
-		t.Errorf("the last passkey: got %v", err)
-	}
+	gone, err := a.DeleteAuthenticator(ctx, user.ID, "one", true)
+	assert.Truef(t, gone != nil && err == nil, "the first passkey: got %v, %v", gone, err)
+	_, err = a.DeleteAuthenticator(ctx, user.ID, "two", true)
+	assert.ErrorIs(t, err, adapter.ErrLastCredential, "the last passkey")
 	return user
 }
 
@@ -216,9 +187,7 @@ func useInside(t *testing.T, a *postgres.Adapter) *adapter.User {
 func inTransaction(t *testing.T, db *sql.DB, f func(*sql.Tx) *adapter.User) *adapter.User {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = tx.Rollback() }()
 	return f(tx)
 }
@@ -232,29 +201,18 @@ func TestSQLConn(t *testing.T) {
 			t.Parallel()
 			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
 			conn, err := h.SQL().Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer func() { _ = conn.Close() }()
 			a, err := postgres.NewSQL(conn, h.Options()...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			user := useInside(t, a)
 			tx, err := conn.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, inside := a.DeleteAuthenticator(t.Context(), user.ID, "two", false)
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
-			if d.name == "stdlib" && (inside == nil || !strings.Contains(inside.Error(), "OnSQL")) {
-				t.Errorf("in a transaction: got %v, want advice", inside)
-			}
+			require.NoError(t, tx.Rollback())
+			assert.Falsef(t, d.name == "stdlib" && (inside == nil || !strings.Contains(inside.Error(), "OnSQL")),
+				"in a transaction: got %v, want advice", inside)
 			if got, err := a.GetAuthenticator(t.Context(), "two"); got == nil || err != nil {
 				t.Errorf("after the application's roll-back: got %v, %v, want the passkey", got, err)
 			}
@@ -271,13 +229,11 @@ func TestSQLEncoding(t *testing.T) {
 			t.Parallel()
 			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
 			inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
-				if _, err := tx.ExecContext(t.Context(), "SET LOCAL client_encoding = LATIN1"); err != nil {
-					t.Fatal(err)
-				}
+				_, err := tx.ExecContext(t.Context(), "SET LOCAL client_encoding = LATIN1")
+				require.NoError(t, err)
 				user, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "zoë@example.com"})
-				if err == nil || !strings.Contains(err.Error(), "client_encoding is LATIN1") {
-					t.Errorf("got %v, %v, want an error that names the setting", user, err)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), "client_encoding is LATIN1"),
+					"got %v, %v, want an error that names the setting", user, err)
 				return nil
 			})
 		})
@@ -296,15 +252,13 @@ func TestSQLInstants(t *testing.T) {
 				a := h.OnSQL(tx)
 				for n, style := range []string{"ISO, DMY", "German", "SQL, DMY", "Postgres, MDY"} {
 					set := "SET LOCAL DateStyle = " + style + "; SET LOCAL bytea_output = escape; SET LOCAL TimeZone = 'America/St_Johns'"
-					if _, err := tx.ExecContext(t.Context(), set); err != nil {
-						t.Fatal(err)
-					}
+					_, err := tx.ExecContext(t.Context(), set)
+					require.NoError(t, err)
 					for _, at := range []time.Time{{}, day(1969), day(1999), day(2026), day(9999)} {
 						made := adapter.User{Email: fmt.Sprint(n, at.Year(), "@example.com"), EmailVerified: &at}
 						user, err := a.CreateUser(t.Context(), made)
-						if err != nil || !user.EmailVerified.Equal(at) {
-							t.Fatalf("%s: CreateUser: got %v, error %v, want %v", style, user, err, at)
-						}
+						require.Truef(t, err == nil && user.EmailVerified.Equal(at),
+							"%s: CreateUser: got %v, error %v, want %v", style, user, err, at)
 						if user, err = a.GetUser(t.Context(), user.ID); err != nil || !user.EmailVerified.Equal(at) {
 							t.Fatalf("%s: GetUser: got %v, error %v, want %v", style, user, err, at)
 						}

@@ -12,6 +12,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/through"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var whole = flag.Bool("whole", false, "run the tests of many wirings, methods and rounds as a whole, which takes long")
@@ -31,9 +33,8 @@ func TestThroughProtocol(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := wiringstest.Open(t, named(name), servers)
 			cost := throughCost(t, o.Harness, adaptertest.Options{Seed: 1, Rounds: rounds})
-			if strings.HasPrefix(name, "postgres") && cost > mostCost {
-				t.Errorf("the run through the protocol took %.2f times the direct one, want at most %v", cost, mostCost)
-			}
+			assert.Falsef(t, strings.HasPrefix(name, "postgres") && cost > mostCost,
+				"the run through the protocol took %.2f times the direct one, want at most %v", cost, mostCost)
 		})
 	}
 }
@@ -50,9 +51,7 @@ func throughCost(t *testing.T, h adaptertest.Harness, options adaptertest.Option
 	var reports []*adaptertest.Report
 	for _, h := range []adaptertest.Harness{h, through.Harness(h)} {
 		report, err := adaptertest.Check(t.Context(), h, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		reports = append(reports, report)
 	}
 	direct, remote := reports[0], reports[1]

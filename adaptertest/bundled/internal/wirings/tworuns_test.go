@@ -12,6 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/require"
 )
 
 // atMost is how long a wiring may take. A server that hangs must not take the time of the others.
@@ -41,9 +42,7 @@ func TestSuiteRunsTwiceOverOneStore(t *testing.T) {
 			}
 			for range 2 {
 				report, err := adaptertest.Check(ctx, h, adaptertest.Options{Seed: 1, Rounds: adaptertest.QuickRounds, Only: []string{"SESS-04", "DATA-05"}, Parallel: 2})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for _, x := range report.Failed() {
 					t.Errorf("%s: %s", x.Clause.ID, strings.Join(x.Evidence, "\n"))
 				}

@@ -11,6 +11,8 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/model"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // pairLost loses an account when its user's other account is unlinked.
@@ -102,13 +104,10 @@ func TestRandomSequencesThatDependOnEarlierOnes(t *testing.T) {
 	h := modelHarness(func(m *model.Model) adapter.Adapter { return tired{m, new(int)} })
 	r := kit.NewRun(h, rand.Uint64()>>11, 20)
 	x := r.Check(t.Context(), check)
-	if x.Outcome != kit.Fail {
-		t.Fatalf("got %s, want a failure", x.Outcome)
-	}
+	require.Equalf(t, kit.Fail, x.Outcome, "got %s, want a failure", x.Outcome)
 	title, _, _ := strings.Cut(x.Evidence[0], "\n")
-	if !strings.HasPrefix(title, "CreateUser does not keep its rules (USER-01 to") || !strings.Contains(title, "earlier sequences left behind") {
-		t.Errorf("got the title %q", title)
-	}
+	assert.Truef(t, strings.HasPrefix(title, "CreateUser does not keep its rules (USER-01 to") && strings.Contains(title, "earlier sequences left behind"),
+		"got the title %q", title)
 }
 
 func TestRandomSequencesShrink(t *testing.T) {
@@ -130,9 +129,7 @@ func TestRandomSequencesShrink(t *testing.T) {
 				h := modelHarness(broken.wrap)
 				r := kit.NewRun(h, rand.Uint64()>>11, 20) // one round finds the difference nineteen times in twenty
 				x := r.Check(t.Context(), check)
-				if x.Outcome != kit.Fail {
-					t.Fatalf("got %s, want a failure", x.Outcome)
-				}
+				require.Equalf(t, kit.Fail, x.Outcome, "got %s, want a failure", x.Outcome)
 				if shortest == "" || strings.Count(x.Evidence[0], "\n") < strings.Count(shortest, "\n") {
 					shortest = x.Evidence[0]
 				}
@@ -144,9 +141,8 @@ func TestRandomSequencesShrink(t *testing.T) {
 			if got := strings.Count(shortest, "\n"); !strings.Contains(title, "the shortest sequence") || got < broken.calls-1 || got > broken.calls+20 {
 				t.Errorf("got %d calls, want %d or a few more\n%s", got, broken.calls, shortest)
 			}
-			if written, err := os.ReadDir("."); err != nil || len(written) > 0 {
-				t.Errorf("files were written: %v, error %v", written, err)
-			}
+			written, err := os.ReadDir(".")
+			assert.Truef(t, err == nil && len(written) <= 0, "files were written: %v, error %v", written, err)
 			t.Log(shortest)
 		})
 	}

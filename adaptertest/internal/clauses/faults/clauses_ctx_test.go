@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/stretchr/testify/assert"
 )
 
 // A clause of a brief run that has had its time tries one point.
@@ -24,9 +25,7 @@ func TestOnePointIsTriedInAnyTime(t *testing.T) {
 				}
 				return method == "two"
 			})
-			if came != 1 {
-				t.Errorf("seed %d: %d points, want 1", seed, came)
-			}
+			assert.Equalf(t, 1, came, "seed %d: %d points, want 1", seed, came)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
+	"github.com/stretchr/testify/assert"
 )
 
 func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
@@ -18,14 +19,11 @@ func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	for _, text := range []string{
 		"duplicate key " + secret, fmt.Sprintf("duplicate key %+q", secret), "duplicate key " + secret[len(secret)/2-8:] + "x", "key 0123456789012345678",
 	} {
-		if search(text) == "" {
-			t.Errorf("no secret is found in %q", text)
-		}
+		assert.NotEmptyf(t, search(text), "no secret is found in %q", text)
 	}
 	for _, text := range []string{"", "no such user " + public, "no such user " + next, secret[:8]} {
-		if found := search(text); found != "" {
-			t.Errorf("the secret %q is found in %q", found, text)
-		}
+		found := search(text)
+		assert.Emptyf(t, found, "the secret %q is found in %q", found, text)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // accountOf has one account.
@@ -25,13 +27,10 @@ func TestEvidenceIsKeptWhenResultsAreOverwritten(t *testing.T) {
 	both := []byte("[1][2]")
 	account := &adapter.Account{UserID: "ada", AuthorizationDetails: json.RawMessage(both[:3])}
 	c := kit.NewRun(&kit.Harness{}, 1, 1).NewContext("ALIAS-01")
-	if _, err := c.Observe(accountOf{account: account}).GetAccount(t.Context(), "key", "provider"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := c.Observe(accountOf{account: account}).GetAccount(t.Context(), "key", "provider")
+	require.NoError(t, err)
 	overwrite(c, account)
-	if account.UserID != "overwritten" || string(both) != "######" {
-		t.Errorf("not overwritten: %+v, %s", account, both)
-	}
+	assert.Truef(t, account.UserID == "overwritten" && string(both) == "######", "not overwritten: %+v, %s", account, both)
 	if said := c.Trace.String(); !strings.Contains(said, `UserID: "ada"`) || strings.Contains(said, "overwritten") {
 		t.Errorf("got the evidence %s", said)
 	}
