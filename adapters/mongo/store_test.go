@@ -102,8 +102,7 @@ func (s server) connect(t testing.TB, change ...func(*options.ClientOptions)) *m
 	for _, c := range change {
 		c(o)
 	}
-	client, err := mgo.Connect(o)
-	require.NoError(t, err)
+	client := must(mgo.Connect(o))(t)
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	return client
 }
@@ -125,8 +124,7 @@ func (s server) newStore(t testing.TB) (*mongo.Adapter, *mgo.Database) {
 
 func newAdapter(t testing.TB, db *mgo.Database, opts ...mongo.Option) *mongo.Adapter {
 	t.Helper()
-	a, err := mongo.New(db, opts...)
-	require.NoError(t, err)
+	a := must(mongo.New(db, opts...))(t)
 	return a
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/postgres/postgrestest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 var everyWiring = flag.Bool("every-wiring", false, "TestConformance runs in every wiring, which takes minutes")
@@ -37,8 +36,7 @@ func (w wiring) env(t testing.TB) *postgrestest.Env {
 	t.Helper()
 	settings := postgrestest.Settings{URL: serverURL(t, postgresURL), PooledURL: os.Getenv(pgbouncerURL),
 		OnlyPooled: w.pooler, Mode: w.mode, Conns: w.maxConns, Zone: w.zone, AuthJS: w.authJS, Site: w.site, AsTheyAre: w.asIs, Driver: w.driver}
-	env, err := postgrestest.Open(t.Context(), settings)
-	require.NoError(t, err)
+	env := must(postgrestest.Open(t.Context(), settings))(t)
 	t.Cleanup(func() { assert.NoError(t, env.Close(context.Background())) })
 	return env
 }

@@ -24,8 +24,7 @@ func isolated(t *testing.T, test func(t *testing.T, a *postgres.Adapter)) {
 			schema := newSchema(t)
 			c := wiring{}.config(t)
 			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
-			pool, err := pgxpool.NewWithConfig(t.Context(), c)
-			require.NoError(t, err)
+			pool := must(pgxpool.NewWithConfig(t.Context(), c))(t)
 			t.Cleanup(pool.Close)
 			a := newAdapter(t, pool, postgres.WithSchema(schema))
 			require.NoError(t, a.EnsureSchema(t.Context()))

@@ -419,8 +419,7 @@ func golden(t *testing.T, file, got string) {
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		require.NoError(t, os.WriteFile(file, []byte(got+"\n"), 0o600))
 	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
+	want := must(os.ReadFile(file))(t)
 	assert.Equalf(t, string(want), got+"\n", "got\n%s\nwant\n%s", got, want)
 }
 

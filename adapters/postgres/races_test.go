@@ -37,8 +37,7 @@ func stores(t *testing.T, f func(t *testing.T, a *postgres.Adapter, pool *pgxpoo
 // committed, and returns the ID of its server process.
 func begin(t *testing.T, pool *pgxpool.Pool) (pgx.Tx, uint32) {
 	t.Helper()
-	tx, err := pool.Begin(t.Context())
-	require.NoError(t, err)
+	tx := must(pool.Begin(t.Context()))(t)
 	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 	return tx, tx.Conn().PgConn().PID()
 }
@@ -235,8 +234,7 @@ func TestContention(t *testing.T) {
 			c := wiring{}.config(t)
 			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
 			c.ConnConfig.RuntimeParams["deadlock_timeout"] = "20ms"
-			pool, err := pgxpool.NewWithConfig(t.Context(), c)
-			require.NoError(t, err)
+			pool := must(pgxpool.NewWithConfig(t.Context(), c))(t)
 			t.Cleanup(pool.Close)
 			a := newAdapter(t, pool, postgres.WithSchema(schema))
 			require.NoError(t, a.EnsureSchema(t.Context()))
@@ -296,8 +294,7 @@ func TestContention(t *testing.T) {
 func TestOneConnection(t *testing.T) {
 	t.Parallel()
 	a, pool, schema := wirings[0].newStore(t)
-	pooled, err := pool.Acquire(t.Context())
-	require.NoError(t, err)
+	pooled := must(pool.Acquire(t.Context()))(t)
 	defer pooled.Release()
 	for name, on := range map[string]*postgres.Adapter{"conn": a.On(pooled.Conn()), "pool conn": a.On(pooled)} {
 		callEveryMethod(t, on)

@@ -122,8 +122,7 @@ func TestEnsureSchemaUnderLoad(t *testing.T) {
 
 	reader, pid := begin(t, pool)
 	execSQL(t, reader, `SELECT FROM users LIMIT 1`)
-	old, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
-	require.NoError(t, err)
+	old := must(pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}))(t)
 	t.Cleanup(func() { _ = old.Rollback(context.Background()) })
 	execSQL(t, old, `SELECT FROM verification_token LIMIT 1`)
 
@@ -169,8 +168,7 @@ func (w wiring) poolThroughProxy(t testing.TB, conns int32) (*pgxpool.Pool, *fau
 	t.Helper()
 	c := w.config(t)
 	c.MaxConns = conns
-	proxy, err := fault.NewProxy(net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port))))
-	require.NoError(t, err)
+	proxy := must(fault.NewProxy(net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port)))))(t)
 	t.Cleanup(func() { _ = proxy.Close() })
 	c.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
@@ -245,8 +243,7 @@ func TestEnsureSchemaOnOneConnection(t *testing.T) {
 		pool := wiring{maxConns: 1}.pool(t)
 		var db postgres.DB = pool
 		if bare {
-			conn, err := pool.Acquire(t.Context())
-			require.NoError(t, err)
+			conn := must(pool.Acquire(t.Context()))(t)
 			defer conn.Release()
 			db = conn.Conn()
 		}
@@ -280,8 +277,7 @@ func TestSweepUnderAnOldSnapshot(t *testing.T) {
 	fill()
 	plain := sweep()
 	fill()
-	old, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
-	require.NoError(t, err)
+	old := must(pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}))(t)
 	t.Cleanup(func() { _ = old.Rollback(context.Background()) })
 	execSQL(t, old, `SELECT FROM `+schema+`.users LIMIT 1`)
 	held := sweep()

@@ -25,8 +25,7 @@ func inSchema(t testing.TB, schema string) *pgxpool.Pool {
 	t.Helper()
 	c := wiring{}.config(t)
 	c.ConnConfig.RuntimeParams["search_path"] = schema
-	pool, err := pgxpool.NewWithConfig(t.Context(), c)
-	require.NoError(t, err)
+	pool := must(pgxpool.NewWithConfig(t.Context(), c))(t)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -92,8 +91,7 @@ func asRole(t testing.TB, role string) *pgxpool.Pool {
 	t.Helper()
 	c := wiring{}.config(t)
 	c.ConnConfig.RuntimeParams["role"] = role
-	pool, err := pgxpool.NewWithConfig(t.Context(), c)
-	require.NoError(t, err)
+	pool := must(pgxpool.NewWithConfig(t.Context(), c))(t)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -352,8 +350,7 @@ func TestSchemaFiles(t *testing.T) {
 	require.Truef(t, err == nil && len(files) != 0, "got %v, %v", files, err)
 	pool := inSchema(t, newSchema(t))
 	for _, name := range files {
-		sql, err := fs.ReadFile(postgres.Schema(), name)
-		require.NoError(t, err)
+		sql := must(fs.ReadFile(postgres.Schema(), name))(t)
 		execSQL(t, pool, string(sql))
 	}
 	before := catalogue(t, pool)

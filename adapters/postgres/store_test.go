@@ -107,8 +107,7 @@ func (w wiring) config(t testing.TB) *pgxpool.Config {
 	if w.pooler {
 		name = pgbouncerURL
 	}
-	c, err := pgxpool.ParseConfig(serverURL(t, name))
-	require.NoError(t, err)
+	c := must(pgxpool.ParseConfig(serverURL(t, name)))(t)
 	if w.mode != 0 {
 		c.ConnConfig.DefaultQueryExecMode = w.mode
 	}
@@ -125,8 +124,7 @@ func (w wiring) config(t testing.TB) *pgxpool.Config {
 // pool opens a pool that is closed at the end of the test.
 func (w wiring) pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pgxpool.NewWithConfig(t.Context(), w.config(t))
-	require.NoError(t, err)
+	pool := must(pgxpool.NewWithConfig(t.Context(), w.config(t)))(t)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -204,8 +202,7 @@ func (w wiring) sqlDB(t testing.TB, change func(*pgxpool.Config)) *sql.DB {
 	if change != nil {
 		change(c)
 	}
-	connector, err := w.driver(c.ConnConfig)
-	require.NoError(t, err)
+	connector := must(w.driver(c.ConnConfig))(t)
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(int(c.MaxConns))
 	db.SetMaxIdleConns(int(c.MaxConns))
@@ -215,14 +212,12 @@ func (w wiring) sqlDB(t testing.TB, change func(*pgxpool.Config)) *sql.DB {
 
 func newSQL(t testing.TB, db postgres.SQL, opts ...postgres.Option) *postgres.Adapter {
 	t.Helper()
-	a, err := postgres.NewSQL(db, opts...)
-	require.NoError(t, err)
+	a := must(postgres.NewSQL(db, opts...))(t)
 	return a
 }
 
 func newAdapter(t testing.TB, db postgres.DB, opts ...postgres.Option) *postgres.Adapter {
 	t.Helper()
-	a, err := postgres.New(db, opts...)
-	require.NoError(t, err)
+	a := must(postgres.New(db, opts...))(t)
 	return a
 }

@@ -32,8 +32,7 @@ func (w wiring) benchHarness(t testing.TB) adaptertest.Harness {
 
 func newBaseline(tb testing.TB, a adapter.Adapter) any {
 	h := a.(*redistest.Handle)
-	b, err := redistest.NewBaseline(tb.Context(), h.Client, h.Prefix)
-	require.NoError(tb, err)
+	b := must(redistest.NewBaseline(tb.Context(), h.Client, h.Prefix))(tb)
 	return b
 }
 

@@ -251,8 +251,7 @@ func guess(t *testing.T, site, name string) int {
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Do(r)
-	require.NoError(t, err)
+	res := must(client.Do(r))(t)
 	_ = res.Body.Close()
 	return res.StatusCode
 }

@@ -82,8 +82,7 @@ func (w wiring) server(t testing.TB) redistest.Server {
 // runs can share a server.
 func (w wiring) env(t testing.TB) *redistest.Env {
 	t.Helper()
-	e, err := redistest.Open(w.server(t), w.options...)
-	require.NoError(t, err)
+	e := must(redistest.Open(w.server(t), w.options...))(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
@@ -104,8 +103,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 // client opens a client that is closed at the end of the test.
 func (w wiring) client(t testing.TB, conns int) goredis.UniversalClient {
 	t.Helper()
-	c, err := w.server(t).Client(redistest.Settings{Conns: conns})
-	require.NoError(t, err)
+	c := must(w.server(t).Client(redistest.Settings{Conns: conns}))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -113,8 +111,7 @@ func (w wiring) client(t testing.TB, conns int) goredis.UniversalClient {
 // adapter opens an adapter on a client.
 func (w wiring) adapter(t testing.TB, client goredis.UniversalClient, prefix string) *redis.Adapter {
 	t.Helper()
-	a, err := redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, w.options...)...)
-	require.NoError(t, err)
+	a := must(redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, w.options...)...))(t)
 	return a
 }
 

@@ -18,5 +18,5 @@ func must[T any](v T, err error) func(t testing.TB) T {
 func same[T any](t testing.TB, what string, got *T, want T) {
 	t.Helper()
 	require.NotNilf(t, got, "%s: got nil", what)
-	require.Equalf(t, *got, want, "%s: got %+v, want", what, *got)
+	require.Equal(t, want, *got, what)
 }

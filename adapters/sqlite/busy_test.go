@@ -21,8 +21,7 @@ import (
 func (w wiring) watched(t testing.TB, path string) (*sql.DB, *fault.Driver) {
 	t.Helper()
 	plain := w.openDB(t, path)
-	connector, err := fault.Connector(plain.Driver(), w.dsn(path))
-	require.NoError(t, err)
+	connector := must(fault.Connector(plain.Driver(), w.dsn(path)))(t)
 	faults := fault.NewDriver(connector)
 	db := sql.OpenDB(faults)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
@@ -36,12 +35,10 @@ func (w wiring) locked(t *testing.T, busyTimeout time.Duration) (*sqlite.Adapter
 	path := filepath.Join(t.TempDir(), "test.db")
 	holder := w.openDB(t, path)
 	newAdapter(t, holder)
-	tx, err := holder.BeginTx(t.Context(), nil) // takes the write lock: _txlock=immediate
-	require.NoError(t, err)
+	tx := must(holder.BeginTx(t.Context(), nil))(t)
 	db, faults := w.watched(t, path)
 	db.SetMaxOpenConns(1)
-	a, err := sqlite.New(db)
-	require.NoError(t, err)
+	a := must(sqlite.New(db))(t)
 	run(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()))
 	return a, faults, func() {
 		err := tx.Commit()

@@ -42,8 +42,7 @@ func eachWiring(t *testing.T, test func(t *testing.T, w wiring)) {
 
 func (w wiring) openDB(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	db, err := w.open(path)
-	require.NoError(t, err)
+	db := must(w.open(path))(t)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	return db
 }
@@ -57,8 +56,7 @@ func (w wiring) newAdapter(t testing.TB, options ...sqlite.Option) (*sqlite.Adap
 
 func newAdapter(t testing.TB, db sqlite.DB, options ...sqlite.Option) *sqlite.Adapter {
 	t.Helper()
-	a, err := sqlite.New(db, options...)
-	require.NoError(t, err)
+	a := must(sqlite.New(db, options...))(t)
 	require.NoError(t, a.EnsureSchema(t.Context()))
 	return a
 }

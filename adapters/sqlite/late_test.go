@@ -55,8 +55,7 @@ func (w wiring) late(t *testing.T) (other *sqlite.Adapter, db *sql.DB, late *lat
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
 	plain := w.openDB(t, path)
-	connector, err := fault.Connector(plain.Driver(), w.dsn(path))
-	require.NoError(t, err)
+	connector := must(fault.Connector(plain.Driver(), w.dsn(path)))(t)
 	late = &lateDriver{Connector: connector, before: func(context.Context, string) error { return nil }, after: func(string) {}}
 	db = sql.OpenDB(late)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
@@ -74,8 +73,7 @@ func TestContextThatEndsWithAStatement(t *testing.T) {
 				db.SetMaxOpenConns(1)
 				a, err := sqlite.New(db)
 				require.NoError(t, err)
-				user, err := a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
-				require.NoError(t, err)
+				user := must(a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"}))(t)
 				_, err = a.CreateAuthenticator(t.Context(), adapter.Authenticator{CredentialID: "key", UserID: user.ID, ProviderAccountID: "account"})
 				require.NoError(t, err)
 				run(t, db, "CREATE TEMP TABLE kept (x)") // lives as long as the connection
@@ -109,8 +107,7 @@ func TestContextThatEndsWithASavepoint(t *testing.T) {
 		conn, err := db.Conn(t.Context())
 		require.NoError(t, err)
 		defer func() { _ = conn.Close() }()
-		a, err := sqlite.New(conn)
-		require.NoError(t, err)
+		a := must(sqlite.New(conn))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		late.after = func(query string) {

@@ -84,10 +84,8 @@ func startChild(t *testing.T, args ...string) (*exec.Cmd, *bufio.Scanner, io.Wri
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join(args, "\n"))
 	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	stdin := must(cmd.StdinPipe())(t)
+	stdout := must(cmd.StdoutPipe())(t)
 	require.NoError(t, cmd.Start())
 	return cmd, bufio.NewScanner(stdout), stdin
 }

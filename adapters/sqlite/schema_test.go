@@ -17,8 +17,7 @@ import (
 
 func schemaObjects(t *testing.T, db sqlite.DB) map[string]string {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), `SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL`)
-	require.NoError(t, err)
+	rows := must(db.QueryContext(t.Context(), `SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL`))(t)
 	defer rows.Close()
 	objects := make(map[string]string)
 	for rows.Next() {
@@ -40,8 +39,7 @@ func TestSchemaFiles(t *testing.T) {
 	names, err := fs.Glob(sqlite.Schema(), "*")
 	require.Truef(t, err == nil && len(names) != 0, "got %v, %v", names, err)
 	for _, name := range names {
-		text, err := fs.ReadFile(sqlite.Schema(), name)
-		require.NoError(t, err)
+		text := must(fs.ReadFile(sqlite.Schema(), name))(t)
 		run(t, db, string(text))
 	}
 	byHand := schemaObjects(t, db)
@@ -231,8 +229,7 @@ func TestEnsureSchemaRefuses(t *testing.T) {
 }
 
 func TestImportsNoDriver(t *testing.T) {
-	pkg, err := build.ImportDir(".", 0)
-	require.NoError(t, err)
+	pkg := must(build.ImportDir(".", 0))(t)
 	for _, path := range pkg.Imports {
 		assert.Falsef(t, strings.Contains(path, ".") && path != "github.com/gatehouse-go/gatehouse/auth/adapter",
 			"the package imports %s", path)

@@ -23,8 +23,7 @@ func run(t testing.TB, db sqlite.DB, query string, args ...any) {
 
 func newUser(t testing.TB, a *sqlite.Adapter, email string) *adapter.User {
 	t.Helper()
-	u, err := a.CreateUser(t.Context(), adapter.User{Email: email})
-	require.NoError(t, err)
+	u := must(a.CreateUser(t.Context(), adapter.User{Email: email}))(t)
 	return u
 }
 
@@ -108,8 +107,7 @@ func TestEveryKindOfHandle(t *testing.T) {
 			use(t, db)
 		})
 		t.Run("connection", func(t *testing.T) {
-			conn, err := w.openDB(t, filepath.Join(t.TempDir(), "test.db")).Conn(t.Context())
-			require.NoError(t, err)
+			conn := must(w.openDB(t, filepath.Join(t.TempDir(), "test.db")).Conn(t.Context()))(t)
 			use(t, conn)
 			assert.NoError(t, conn.Close())
 		})

@@ -52,8 +52,7 @@ func write(tb testing.TB, adapters []*sqlite.Adapter, callers int, d time.Durati
 // each writer may have a connection.
 func opened(tb testing.TB, connections int) (*sqlite.Adapter, *sql.DB) {
 	tb.Helper()
-	db, err := modernc.Open(filepath.Join(tb.TempDir(), "turns.db"))
-	require.NoError(tb, err)
+	db := must(modernc.Open(filepath.Join(tb.TempDir(), "turns.db")))(tb)
 	tb.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(connections)
 	return newAdapter(tb, db), db
@@ -83,8 +82,7 @@ func TestWaitingForATurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := w.openDB(t, path)
 	a := newAdapter(t, db)
-	tx, err := db.BeginTx(t.Context(), nil) // takes the write lock
-	require.NoError(t, err)
+	tx := must(db.BeginTx(t.Context(), nil))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 2)
 	for i := range 2 { // one waits for the lock, the other one for its turn

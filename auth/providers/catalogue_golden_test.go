@@ -39,8 +39,7 @@ func TestCatalogueBehaves(t *testing.T) {
 	if *update {
 		require.NoError(t, os.WriteFile(name, b.Bytes(), 0o600))
 	}
-	want, err := os.ReadFile(name)
-	require.NoError(t, err)
+	want := must(os.ReadFile(name))(t)
 	got, expected := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
 	section := ""
 	for i := range max(len(got), len(expected)) {
@@ -124,8 +123,7 @@ func recordProvider(t *testing.T, b *bytes.Buffer, f fact) {
 	for name, value := range f.Options {
 		opts = append(opts, optionNamed(name)(value))
 	}
-	made, err := providers.ByID(f.ID, opts...)
-	require.NoError(t, err)
+	made := must(providers.ByID(f.ID, opts...))(t)
 	p, ok := made.(*auth.OAuth)
 	require.Truef(t, ok, "%s is a %T", f.ID, made)
 	require.NoError(t, p.Complete(p))
@@ -161,8 +159,7 @@ func recordCompleted(t *testing.T, b *bytes.Buffer, p *auth.OAuth) {
 		}
 	}
 	if p.Token.Prepare != nil {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://idp.example/token", nil)
-		require.NoError(t, err)
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, "https://idp.example/token", nil))(t)
 		r.Header.Set("Authorization", "Basic x")
 		form := url.Values{"code": {"c"}, "redirect_uri": {"https://app.example/cb"}, "client_id": {"client-1"}, "grant_type": {"authorization_code"}}
 		require.NoError(t, p.Token.Prepare(r, form))
@@ -244,14 +241,12 @@ func recordUserInfo(t *testing.T, b *bytes.Buffer, p *auth.OAuth, f fact, root m
 			body = map[string]any{name: body}
 		}
 	}
-	encoded, err := json.Marshal(body)
-	require.NoError(t, err)
+	encoded := must(json.Marshal(body))(t)
 	ask := func(tokens any, body string) string {
 		sent := &recorder{body: body}
 		extra, _ := tokens.(map[string]any)
 		profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Provider: *p, Client: &http.Client{Transport: sent}, Tokens: auth.TokenSet{AccessToken: "at/1", Extra: extra}})
-		got, jsonErr := json.Marshal(profile)
-		require.NoError(t, jsonErr)
+		got := must(json.Marshal(profile))(t)
 		return fmt.Sprintf("%s profile %s %v", sent.sent, got, err)
 	}
 	tokens := root["token"]
@@ -266,8 +261,7 @@ func recordUserInfo(t *testing.T, b *bytes.Buffer, p *auth.OAuth, f fact, root m
 		}
 	}
 	for at, changed := range variants(map[string]any{"answer": body}) {
-		encoded, err := json.Marshal(changed["answer"])
-		require.NoError(t, err)
+		encoded := must(json.Marshal(changed["answer"]))(t)
 		if got := ask(tokens, string(encoded)); !strings.Contains(got, " profile {") {
 			fmt.Fprintf(b, "userinfo with %s: %s\n", at, got)
 		}
@@ -313,10 +307,8 @@ func mapped(t *testing.T, p *auth.OAuth, root map[string]any) []string {
 	extra, _ := root["token"].(map[string]any)
 	email, made := auth.Profile(profile).String("email"), []string(nil)
 	if p.Profile != nil {
-		u, err := p.Profile(t.Context(), profile, auth.TokenSet{AccessToken: "at/1", Scope: "s", Extra: extra})
-		require.NoError(t, err)
-		more, err := json.Marshal(u.Extra)
-		require.NoError(t, err)
+		u := must(p.Profile(t.Context(), profile, auth.TokenSet{AccessToken: "at/1", Scope: "s", Extra: extra}))(t)
+		more := must(json.Marshal(u.Extra))(t)
 		email, made = u.Email, []string{fmt.Sprintf("ID %q", u.ID), fmt.Sprintf("name %q", u.Name), fmt.Sprintf("email %q", u.Email), fmt.Sprintf("image %q", u.Image), "extra " + string(more)}
 	}
 	return append(made, fmt.Sprintf("proof %v", p.EmailVerified(profile, email)), fmt.Sprintf("of another %v", p.EmailVerified(profile, "other@x.example")))

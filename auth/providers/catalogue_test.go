@@ -83,8 +83,7 @@ func TestEnvironment(t *testing.T) { //nolint:paralleltest // sets variables
 	mastodon := providers.Mastodon()
 	h, err := auth.New(auth.Config{URL: "https://app.example", Providers: []auth.Provider{providers.GitHub(), mastodon, providers.DuendeIdentityServer6()}})
 	require.NoError(t, err)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://app.example/", nil)
-	require.NoError(t, err)
+	r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://app.example/", nil))(t)
 	for id, want := range map[string]string{
 		"github": "https://github.com/login/oauth/authorize?", "mastodon": "https://social.example/oauth/authorize?",
 	} {
@@ -217,15 +216,13 @@ func TestAppleKey(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
+	der := must(x509.MarshalPKCS8PrivateKey(key))(t)
 	p := providers.Apple(providers.WithClient("com.example.app", ""), providers.WithAppleKey("TEAM", "KEY", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))))
 	require.NoError(t, configure(p))
 	require.NoError(t, p.Complete(p))
 	form := url.Values{}
 	require.NoError(t, p.Token.Prepare(nil, form))
-	signed, err := jose.ParseSignedCompact(form.Get("client_secret"), []jose.SignatureAlgorithm{jose.ES256})
-	require.NoError(t, err)
+	signed := must(jose.ParseSignedCompact(form.Get("client_secret"), []jose.SignatureAlgorithm{jose.ES256}))(t)
 	payload, err := signed.Verify(key.Public())
 	require.Truef(t, err == nil && signed.Signatures[0].Header.KeyID == "KEY",
 		"the client secret is of the key %q (%v)", signed.Signatures[0].Header.KeyID, err)
@@ -259,16 +256,12 @@ func TestLenientTokenAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://id.twitch.tv/oauth2/token", nil)
-			require.NoError(t, err)
-			given, err := answer(r, c.status, "application/json", c.body) //nolint:bodyclose // Conform owns it
-			require.NoError(t, err)
+			r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, "https://id.twitch.tv/oauth2/token", nil))(t)
+			given := must(answer(r, c.status, "application/json", c.body))(t)
 			given.Header.Set("WWW-Authenticate", "Basic")
-			got, err := p.Token.Conform(given)
-			require.NoError(t, err)
+			got := must(p.Token.Conform(given))(t)
 			defer got.Body.Close()
-			body, err := io.ReadAll(got.Body)
-			require.NoError(t, err)
+			body := must(io.ReadAll(got.Body))(t)
 			var members map[string]any
 			require.NoError(t, json.Unmarshal(body, &members))
 			for name, want := range c.want {

@@ -109,8 +109,7 @@ func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 // completed returns a provider of the catalogue with all fields filled in.
 func completed(t *testing.T, id string, opts ...providers.Option) *auth.OAuth {
 	t.Helper()
-	p, err := providers.ByID(id, append([]providers.Option{providers.WithClient("client-1", secret)}, opts...)...)
-	require.NoError(t, err)
+	p := must(providers.ByID(id, append([]providers.Option{providers.WithClient("client-1", secret)}, opts...)...))(t)
 	o, ok := p.(*auth.OAuth)
 	require.Truef(t, ok, "%s is a %T", id, p)
 	require.NoError(t, o.Complete(o))

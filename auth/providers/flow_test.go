@@ -94,8 +94,7 @@ type step struct {
 
 func facts(t *testing.T) []fact {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/facts.json")
-	require.NoError(t, err)
+	raw := must(os.ReadFile("testdata/facts.json"))(t)
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var all []fact
@@ -297,8 +296,7 @@ func (v *visit) callback() *http.Request {
 		return httptest.NewRequest(http.MethodGet, target+"?"+answer.Encode(), nil)
 	}
 	if user, ok := v.profile()["user"]; ok {
-		raw, err := json.Marshal(user)
-		require.NoError(v.t, err)
+		raw := must(json.Marshal(user))(v.t)
 		answer.Set("user", string(raw))
 	}
 	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(answer.Encode()))
@@ -308,8 +306,7 @@ func (v *visit) callback() *http.Request {
 
 func (v *visit) checkAuthorization(location string) {
 	t, f := v.t, v.f
-	u, err := url.Parse(location)
-	require.NoError(t, err)
+	u := must(url.Parse(location))(t)
 	want := f.Authorization
 	if want == "" {
 		want = "https://idp.example/authorize"
@@ -499,20 +496,15 @@ func (v *visit) subject() any {
 
 func (v *visit) signed(claims map[string]any, algorithm string) string {
 	v.t.Helper()
-	k, err := key()
-	require.NoError(v.t, err)
+	k := must(key())(v.t)
 	with := jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: k, KeyID: "k"}}
 	if algorithm == "HS256" {
 		with = jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}
 	}
-	signer, err := jose.NewSigner(with, nil)
-	require.NoError(v.t, err)
-	payload, err := json.Marshal(claims)
-	require.NoError(v.t, err)
-	signed, err := signer.Sign(payload)
-	require.NoError(v.t, err)
-	compact, err := signed.CompactSerialize()
-	require.NoError(v.t, err)
+	signer := must(jose.NewSigner(with, nil))(v.t)
+	payload := must(json.Marshal(claims))(v.t)
+	signed := must(signer.Sign(payload))(v.t)
+	compact := must(signed.CompactSerialize())(v.t)
 	return compact
 }
 
@@ -558,8 +550,7 @@ func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
 }
 
 func (v *visit) checkQuery(r *http.Request, want map[string]string, own string) {
-	expected, err := url.ParseQuery(own)
-	require.NoError(v.t, err)
+	expected := must(url.ParseQuery(own))(v.t)
 	for name, value := range want {
 		expected.Set(name, value)
 	}
@@ -579,4 +570,13 @@ func answer(r *http.Request, status int, contentType string, body any) (*http.Re
 		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(b)), ContentLength: int64(len(b)),
 	}, nil
+}
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
 }

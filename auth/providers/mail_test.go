@@ -69,8 +69,7 @@ func sender(t *testing.T, id string, s *service, opts ...providers.Option) (auth
 			return auth.Message{Subject: "Hello", Text: "text", HTML: "<p>html</p>"}, nil
 		}),
 	}, opts...)
-	p, err := providers.ByID(id, opts...)
-	require.NoError(t, err)
+	p := must(providers.ByID(id, opts...))(t)
 	email, ok := p.(*auth.Email)
 	require.Truef(t, ok, "%s is a %T", id, p)
 	require.NoError(t, email.Complete(email))
@@ -124,8 +123,7 @@ func TestMailgun(t *testing.T) {
 	assert.Truef(t, user == "api" && password == "key-1", "the request is of %q", user)
 	_, params, err := mime.ParseMediaType(s.last.Header.Get("Content-Type"))
 	require.NoError(t, err)
-	form, err := multipart.NewReader(strings.NewReader(string(s.body)), params["boundary"]).ReadForm(1 << 16)
-	require.NoError(t, err)
+	form := must(multipart.NewReader(strings.NewReader(string(s.body)), params["boundary"]).ReadForm(1 << 16))(t)
 	want := map[string][]string{"from": {`"Mailgun" <no-reply@mail.example>`}, "to": {"ada@example.com"}, "subject": {"Hello"}, "html": {"<p>html</p>"}, "text": {"text"}}
 	assert.Equal(t, want, form.Value, "the form")
 }
@@ -250,8 +248,7 @@ func TestMailSenders(t *testing.T) {
 		}
 	}
 	for id, opts := range services() {
-		p, err := providers.ByID(id, append(opts, providers.WithAPIKey("key-1\r\nX-Injected: y"))...)
-		require.NoError(t, err)
+		p := must(providers.ByID(id, append(opts, providers.WithAPIKey("key-1\r\nX-Injected: y"))...))(t)
 		if err := configure(p); err == nil || !strings.Contains(err.Error(), "API key") || strings.Contains(err.Error(), "key-1") {
 			t.Errorf("%s with a key of two lines: %v", id, err)
 		}
@@ -307,8 +304,7 @@ func (s *service) fields(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	if kind, params, err := mime.ParseMediaType(s.last.Header.Get("Content-Type")); err == nil && kind == "multipart/form-data" {
-		form, err := multipart.NewReader(bytes.NewReader(s.body), params["boundary"]).ReadForm(1 << 16)
-		require.NoError(t, err)
+		form := must(multipart.NewReader(bytes.NewReader(s.body), params["boundary"]).ReadForm(1 << 16))(t)
 		for name, values := range form.Value {
 			all[name] = strings.Join(values, "|")
 		}

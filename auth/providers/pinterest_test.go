@@ -16,10 +16,8 @@ func TestPinterestUsernameTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]*auth.OAuth{"id": providers.Pinterest(), "username": providers.Pinterest(providers.WithDangerousUsernameKey())} {
 		require.NoError(t, p.Complete(p))
-		before, err := p.Profile(t.Context(), auth.Profile{"id": "1", "username": "ada"}, auth.TokenSet{})
-		require.NoError(t, err)
-		after, err := p.Profile(t.Context(), auth.Profile{"id": "2", "username": "ada"}, auth.TokenSet{})
-		require.NoError(t, err)
+		before := must(p.Profile(t.Context(), auth.Profile{"id": "1", "username": "ada"}, auth.TokenSet{}))(t)
+		after := must(p.Profile(t.Context(), auth.Profile{"id": "2", "username": "ada"}, auth.TokenSet{}))(t)
 		if same := before.ID == after.ID; same != (name == "username") {
 			t.Errorf("with the key %s two people are one: %v (%q, %q)", name, same, before.ID, after.ID)
 		}

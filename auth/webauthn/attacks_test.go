@@ -339,8 +339,7 @@ func TestLongKeysAreNotUsed(t *testing.T) {
 		s.wantQuietLog(t, "longer than 8192 bits")
 	})
 	t.Run("an honest one of 4096 bits", func(t *testing.T) {
-		key, err := rsa.GenerateKey(rand.Reader, 4096)
-		require.NoError(t, err)
+		key := must(rsa.GenerateKey(rand.Reader, 4096))(t)
 		b, k := newBrowser(t, newSite(t, nil)), softkey.New(t, softkey.RS256).WithSigner(key)
 		b.wantDone(b.register(k, "bob@example.com"))
 		b.signOut()

@@ -37,10 +37,8 @@ type authJS struct {
 func startAuthJS(t testing.TB) *authJS {
 	t.Helper()
 	cmd := node.Command(t, "no passkey was compared with Auth.js", "webauthn/site.mjs")
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	in := must(cmd.StdinPipe())(t)
+	out := must(cmd.StdoutPipe())(t)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	require.NoError(t, cmd.Start())
@@ -265,7 +263,6 @@ func TestShortSignatures(t *testing.T) {
 
 func encode(t testing.TB, v any) string {
 	t.Helper()
-	b, err := json.Marshal(v)
-	require.NoError(t, err)
+	b := must(json.Marshal(v))(t)
 	return string(b)
 }

@@ -125,8 +125,7 @@ func BenchmarkVerify(b *testing.B) {
 	stored := s.authenticatorsOf(b, "ada@example.com")[0]
 	data := []byte(k.Authenticate(b, []byte(`{"challenge":"`+want.Challenge+`","rpId":"app.example.com"}`), softkey.Client{Origin: origin}))
 	c := webauthn.Passkey().Ceremonies
-	key, err := base64.StdEncoding.DecodeString(stored.CredentialPublicKey)
-	require.NoError(b, err)
+	key := must(base64.StdEncoding.DecodeString(stored.CredentialPublicKey))(b)
 	compare(b, 20, func() {
 		a, err := c.ParseAuthentication(data)
 		require.NoError(b, err)
@@ -160,8 +159,7 @@ func BenchmarkSignIn(b *testing.B) {
 	s, k := benchSite(b)
 	stored := s.authenticatorsOf(b, "ada@example.com")[0]
 	data := []byte(k.Authenticate(b, []byte(`{"challenge":"`+want.Challenge+`","rpId":"app.example.com"}`), softkey.Client{Origin: origin}))
-	key, err := base64.StdEncoding.DecodeString(stored.CredentialPublicKey)
-	require.NoError(b, err)
+	key := must(base64.StdEncoding.DecodeString(stored.CredentialPublicKey))(b)
 	store := s.store.(*memory.Adapter)
 	must := func(_ any, err error) { require.NoError(b, err) }
 	baseline := func(n int) {
@@ -211,10 +209,8 @@ func BenchmarkSignInAuthJS(b *testing.B) {
 	there.wantDone(there.register(k, "ada@example.com"))
 	there.signOut()
 	r := callbackRequest(b, js, k)
-	body, err := io.ReadAll(r.Body)
-	require.NoError(b, err)
-	form, err := url.ParseQuery(string(body))
-	require.NoError(b, err)
+	body := must(io.ReadAll(r.Body))(b)
+	form := must(url.ParseQuery(string(body)))(b)
 	s, key := benchSite(b)
 	request := httptest.NewRequest(http.MethodGet, origin+"/auth/webauthn-options/passkey?action=authenticate", nil)
 	var options, callback time.Duration

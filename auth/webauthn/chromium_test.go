@@ -34,8 +34,7 @@ type realSite struct {
 // serve starts a site on localhost, with https or http.
 func serve(t *testing.T, https bool, store adapter.Adapter, change func(c *auth.Config), options ...webauthn.Option) *realSite {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
-	require.NoError(t, err)
+	listener := must(new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0"))(t)
 	s := &realSite{store: store, log: &logBook{}}
 	if s.store == nil {
 		s.store = memory.New()
@@ -54,8 +53,7 @@ func serve(t *testing.T, https bool, store adapter.Adapter, change func(c *auth.
 	if change != nil {
 		change(&config)
 	}
-	h, err := auth.New(config)
-	require.NoError(t, err)
+	h := must(auth.New(config))(t)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/auth/", func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -162,8 +160,7 @@ func (c *chromium) held() []*cdpwebauthn.Credential {
 
 func call[P, R any](c *chromium, command cdp.Command[P, R], params P) R {
 	c.t.Helper()
-	result, err := chromedp.Call(c.ctx, command, params)
-	require.NoError(c.t, err)
+	result := must(chromedp.Call(c.ctx, command, params))(c.t)
 	return result
 }
 

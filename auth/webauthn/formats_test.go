@@ -82,15 +82,13 @@ func attests(k *softkey.Key, format string, statement func(authData, clientDataH
 func signES256(t testing.TB, key crypto.Signer, data []byte) []byte {
 	t.Helper()
 	sum := sha256.Sum256(data)
-	sig, err := key.Sign(rand.Reader, sum[:], crypto.SHA256)
-	require.NoError(t, err)
+	sig := must(key.Sign(rand.Reader, sum[:], crypto.SHA256))(t)
 	return sig
 }
 
 func mustDER(t testing.TB, v any, params string) []byte {
 	t.Helper()
-	b, err := asn1.MarshalWithParams(v, params)
-	require.NoError(t, err)
+	b := must(asn1.MarshalWithParams(v, params))(t)
 	return b
 }
 
@@ -113,8 +111,7 @@ func fidoU2F(t testing.TB, m maker, k *softkey.Key, l lie) {
 	key := newECKey(t)
 	attests(k, "fido-u2f", func(authData, hash []byte) map[string]any {
 		c := m.direct().certifies(t, key.Public(), l.template(x509.Certificate{Subject: pkix.Name{CommonName: "U2F"}}))
-		point, err := k.Signer().Public().(*ecdsa.PublicKey).Bytes()
-		require.NoError(t, err)
+		point := must(k.Signer().Public().(*ecdsa.PublicKey).Bytes())(t)
 		sig := signES256(t, l.certified(key), l.signed(slices.Concat([]byte{0}, authData[:32], hash, k.ID, point)))
 		return l.statement(map[string]any{"sig": sig, "x5c": []any{c.Raw}})
 	})
@@ -194,14 +191,12 @@ func safetyNet(t testing.TB, m maker, k *softkey.Key, l lie) {
 			l.payload(payload)
 		}
 		part := func(v any) string {
-			b, err := json.Marshal(v)
-			require.NoError(t, err)
+			b := must(json.Marshal(v))(t)
 			return base64.RawURLEncoding.EncodeToString(b)
 		}
 		text := part(header) + "." + part(payload)
 		sum := sha256.Sum256([]byte(text))
-		sig, err := l.certified(key).Sign(rand.Reader, sum[:], crypto.SHA256)
-		require.NoError(t, err)
+		sig := must(l.certified(key).Sign(rand.Reader, sum[:], crypto.SHA256))(t)
 		return l.statement(map[string]any{"ver": "223101000", "response": []byte(text + "." + base64.RawURLEncoding.EncodeToString(sig))})
 	})
 }
@@ -216,8 +211,7 @@ func sized(b []byte) []byte { return append(binary.BigEndian.AppendUint16(nil, u
 func tpm(t testing.TB, m maker, k *softkey.Key, l lie) {
 	key := newECKey(t)
 	attests(k, "tpm", func(authData, hash []byte) map[string]any {
-		point, err := k.Signer().Public().(*ecdsa.PublicKey).Bytes()
-		require.NoError(t, err)
+		point := must(k.Signer().Public().(*ecdsa.PublicKey).Bytes())(t)
 		// TPMT_PUBLIC: ECC, names by SHA-256, attributes, no policy; no symmetric
 		// algorithm, no scheme, NIST P-256, no KDF; the point.
 		pubArea := slices.Concat([]byte{0, 0x23, 0, 0x0b, 0, 0x06, 0x04, 0x72}, sized(nil), []byte{0, 0x10, 0, 0x10, 0, 0x03, 0, 0x10}, sized(point[1:33]), sized(point[33:]))
@@ -381,8 +375,7 @@ func TestAttestationLies(t *testing.T) {
 
 func mustRSA(t testing.TB) *rsa.PrivateKey {
 	t.Helper()
-	k, err := rsa.GenerateKey(rand.Reader, 2048)
-	require.NoError(t, err)
+	k := must(rsa.GenerateKey(rand.Reader, 2048))(t)
 	return k
 }
 

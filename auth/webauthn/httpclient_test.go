@@ -27,22 +27,18 @@ type httpClient struct {
 func (h *httpClient) do(r *http.Request) (location, body string) {
 	h.t.Helper()
 	if h.c == nil {
-		jar, err := cookiejar.New(nil)
-		require.NoError(h.t, err)
+		jar := must(cookiejar.New(nil))(h.t)
 		h.c = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	res, err := h.c.Do(r)
-	require.NoError(h.t, err)
+	res := must(h.c.Do(r))(h.t)
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	require.NoError(h.t, err)
+	text := must(io.ReadAll(res.Body))(h.t)
 	return res.Header.Get("Location"), string(text)
 }
 
 func (h *httpClient) get(path string) string {
 	h.t.Helper()
-	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.site+path, nil)
-	require.NoError(h.t, err)
+	r := must(http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.site+path, nil))(h.t)
 	_, body := h.do(r)
 	return body
 }

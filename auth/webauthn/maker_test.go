@@ -10,8 +10,6 @@ import (
 	"math/big"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 )
 
 // maker is a manufacturer of authenticators. Their certificates lead to its
@@ -26,8 +24,7 @@ func (m maker) direct() maker { return maker{m.root, m.root, m.rootKey, m.rootKe
 
 func newECKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
+	k := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	return k
 }
 
@@ -48,10 +45,8 @@ func newMaker(t testing.TB) maker {
 
 func parsed(t testing.TB, template, parent *x509.Certificate, of crypto.PublicKey, by crypto.Signer) *x509.Certificate {
 	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, of, by)
-	require.NoError(t, err)
-	c, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
+	der := must(x509.CreateCertificate(rand.Reader, template, parent, of, by))(t)
+	c := must(x509.ParseCertificate(der))(t)
 	return c
 }
 

@@ -104,8 +104,7 @@ func TestPasskeysOfOthers(t *testing.T) {
 	own := http.Header{"Origin": {origin}}
 	assert.Equal(t, http.StatusNotFound, send(own, "op", "remove", "confirmed", "true", "id", list[0].ID).StatusCode,
 		"the page answers with status")
-	mine, err := s.Passkeys(t.Context(), ada)
-	require.NoError(t, err)
+	mine := must(s.Passkeys(t.Context(), ada))(t)
 	for name, header := range map[string]http.Header{"another site": {"Origin": {"https://evil.example"}}, "a sibling": {"Sec-Fetch-Site": {"same-site"}}, "nobody": {}} {
 		assert.Equalf(t, http.StatusForbidden, send(header, "op", "remove", "confirmed", "true", "id", mine[0].ID).StatusCode,
 			"a form of %s is answered with status", name)

@@ -38,8 +38,7 @@ func blob(t *testing.T, service maker, change func(header, payload map[string]an
 		change(header, payload)
 	}
 	part := func(v any) string {
-		b, err := json.Marshal(v)
-		require.NoError(t, err)
+		b := must(json.Marshal(v))(t)
 		return base64.RawURLEncoding.EncodeToString(b)
 	}
 	text := part(header) + "." + part(payload)
@@ -98,8 +97,7 @@ func TestMetadataDecides(t *testing.T) {
 		"of another maker":                {entry(stranger, aaguidOf, "FIDO_CERTIFIED"), "certificate could not be verified"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := webauthn.ReadMetadata(blob(t, service, nil, c.entry), service.root, today)
-			require.NoError(t, err)
+			m := must(webauthn.ReadMetadata(blob(t, service, nil, c.entry), service.root, today))(t)
 			registersAttested(t, webauthn.WithAttestation("direct", webauthn.Trust{Metadata: m}), func(k *softkey.Key) { packed(t, known, k, lie{}) }, c.reason)
 		})
 	}
@@ -120,8 +118,7 @@ func TestMetadataOfEveryFormat(t *testing.T) {
 		e["metadataStatement"].(map[string]any)["attestationTypes"] = []string{"basic_full", "attca", "anonca"}
 		for status, reason := range map[string]string{"FIDO_CERTIFIED": "", "REVOKED": "status"} {
 			e["statusReports"] = []map[string]any{{"status": status, "effectiveDate": "2026-01-01"}}
-			m, err := webauthn.ReadMetadata(blob(t, service, nil, e), service.root, today)
-			require.NoError(t, err)
+			m := must(webauthn.ReadMetadata(blob(t, service, nil, e), service.root, today))(t)
 			registersAttested(t, webauthn.WithAttestation("direct", webauthn.Trust{Metadata: m}), func(k *softkey.Key) { attest(t, known, k, l) }, reason)
 		}
 	}

@@ -28,13 +28,11 @@ import (
 // authenticatorsOf returns the authenticators of the user with an address.
 func (s *site) authenticatorsOf(t testing.TB, email string) []adapter.Authenticator {
 	t.Helper()
-	user, err := s.store.GetUserByEmail(t.Context(), email)
-	require.NoError(t, err)
+	user := must(s.store.GetUserByEmail(t.Context(), email))(t)
 	if user == nil {
 		return nil
 	}
-	list, err := s.store.ListAuthenticatorsByUserID(t.Context(), user.ID)
-	require.NoError(t, err)
+	list := must(s.store.ListAuthenticatorsByUserID(t.Context(), user.ID))(t)
 	return list
 }
 

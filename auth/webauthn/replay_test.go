@@ -381,8 +381,7 @@ func TestAuthJSReplay(t *testing.T) {
 	read(t, "authjs.json", &theirs)
 	var departures map[string]departure
 	read(t, "departures.json", &departures)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
-	require.NoError(t, err)
+	page := must(os.ReadFile(filepath.Join("..", "..", "docs", "differences.md")))(t)
 	all := scenarios()
 	same := 0
 	explains := map[string]bool{}

@@ -83,8 +83,7 @@ func newSite(t testing.TB, change func(c *auth.Config), options ...webauthn.Opti
 	if change != nil {
 		change(&config)
 	}
-	h, err := auth.New(config)
-	require.NoError(t, err)
+	h := must(auth.New(config))(t)
 	s.Handler, s.store = h, config.Adapter
 	return s
 }
@@ -233,3 +232,12 @@ func (c *counter) add() { c.mu.Lock(); defer c.mu.Unlock(); c.n++ }
 func (c *counter) get() int { c.mu.Lock(); defer c.mu.Unlock(); return c.n }
 
 func b64std(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
+}

@@ -148,8 +148,7 @@ func TestKeysThatCannotVerify(t *testing.T) {
 				m := map[int]any{}
 				require.NoError(t, webauthncbor.Unmarshal(k.COSE(), &m))
 				c.change(m)
-				key, err := webauthncbor.Marshal(m)
-				require.NoError(t, err)
+				key := must(webauthncbor.Marshal(m))(t)
 				return append(authData[:55+len(k.ID)], key...)
 			}
 			res := b.finish("register", k.Register(t, b.options("action=register&email=ada@example.com").Options, client))
@@ -173,8 +172,7 @@ func TestKeysThatCannotVerify(t *testing.T) {
 // are not CBOR, or not a map, are refused.
 func TestUnaskedExtensions(t *testing.T) {
 	cbor := func(v any) []byte {
-		b, err := webauthncbor.Marshal(v)
-		require.NoError(t, err)
+		b := must(webauthncbor.Marshal(v))(t)
 		return b
 	}
 	outputs := func(b []byte) func(c *softkey.Client) {

@@ -43,12 +43,10 @@ type vectors struct {
 // two were in a frame of another site, one has a TPM of no known maker, and the
 // description of one Android key does not say what the hardware enforces.
 func TestSpecificationVectors(t *testing.T) {
-	data, err := os.ReadFile("testdata/specification.json")
-	require.NoError(t, err)
+	data := must(os.ReadFile("testdata/specification.json"))(t)
 	var v vectors
 	require.NoError(t, json.Unmarshal(data, &v))
-	root, err := x509.ParseCertificate(v.Root)
-	require.NoError(t, err)
+	root := must(x509.ParseCertificate(v.Root))(t)
 	require.Lenf(t, v.Vectors, 14, "%d vectors, want 14", len(v.Vectors))
 	refused := map[string]string{"16.4": "frame", "16.5": "frame", "16.13": "Invalid TPM manufacturer", "16.14": "secure hardware"}
 	for _, vector := range v.Vectors {
@@ -65,8 +63,7 @@ func TestSpecificationVectors(t *testing.T) {
 			c := webauthn.WebAuthn(options...).Ceremonies
 			answer := func(response map[string]any) []byte {
 				id := vector.CredentialID.text()
-				b, err := json.Marshal(map[string]any{"id": id, "rawId": id, "type": "public-key", "response": response})
-				require.NoError(t, err)
+				b := must(json.Marshal(map[string]any{"id": id, "rawId": id, "type": "public-key", "response": response}))(t)
 				return b
 			}
 			parsed, err := c.ParseRegistration(answer(map[string]any{
@@ -98,8 +95,7 @@ func TestSpecificationVectors(t *testing.T) {
 // TestAttestationNeedsAnchors: without trust anchors a requested attestation is
 // not trusted, also where New was not called.
 func TestAttestationNeedsAnchors(t *testing.T) {
-	data, err := os.ReadFile("testdata/specification.json")
-	require.NoError(t, err)
+	data := must(os.ReadFile("testdata/specification.json"))(t)
 	var v vectors
 	require.NoError(t, json.Unmarshal(data, &v))
 	tried := 0
@@ -114,8 +110,7 @@ func TestAttestationNeedsAnchors(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		c := webauthn.WebAuthn().Ceremonies
-		parsed, err := c.ParseRegistration(b)
-		require.NoError(t, err)
+		parsed := must(c.ParseRegistration(b))(t)
 		_, err = c.VerifyRegistration(t.Context(), parsed, auth.WebAuthnExpectation{
 			Challenge: vector.Registration.Challenge.text(), RelyingParty: auth.RelyingParty{ID: v.RPID, Origins: []string{v.Origin}},
 			Algorithms: []int{-7, -8, -35, -36, -257}, Attestation: "direct",
