@@ -73,13 +73,11 @@ func TestReadOnlyFile(t *testing.T) {
 		run(t, db, `CREATE TABLE other (id TEXT)`)
 		readOnly := w.with("mode=ro").openDB(t, path)
 		err := must(sqlite.New(readOnly))(t).EnsureSchema(t.Context())
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), "is read-only"),
-			"not complete: got %v, want an error that says that the file is read-only", err)
+		assert.ErrorContains(t, err, "is read-only", "not complete")
 		user := newUser(t, newAdapter(t, db), "")
 		a := must(sqlite.New(readOnly))(t)
 		assert.NoError(t, errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())))
-		found, err := a.GetUser(t.Context(), user.ID)
-		assert.Truef(t, err == nil && found != nil, "got %v, %v", found, err)
+		assert.NotNil(t, must(a.GetUser(t.Context(), user.ID))(t))
 		made, err := a.CreateUser(t.Context(), adapter.User{})
 		assert.Errorf(t, err, "made %v in a read-only file", made)
 	})
@@ -106,7 +104,7 @@ func TestDrizzleTablesOfOtherKinds(t *testing.T) {
 func TestOwnersThatMayBeNullAreRefused(t *testing.T) {
 	db, _ := drizzleDatabase(t, wirings[0])
 	run(t, db, `DROP TABLE session; CREATE TABLE session (sessionToken TEXT PRIMARY KEY NOT NULL, userId TEXT, expires INTEGER NOT NULL)`)
-	says(t, must(sqlite.New(db))(t).EnsureSchema(t.Context()), `"session".userId must not accept null: DELETE FROM "session" WHERE userId IS NULL`)
+	assert.ErrorContains(t, must(sqlite.New(db))(t).EnsureSchema(t.Context()), `"session".userId must not accept null: DELETE FROM "session" WHERE userId IS NULL`)
 }
 
 // On a full disk only a call that needs room fails. Records stored before are found,
@@ -121,12 +119,11 @@ func TestFullDisk(t *testing.T) {
 		run(t, db, `PRAGMA max_page_count = 1`) // no page more than the file has
 		big := strings.Repeat("x", 1<<20)
 		made, err := a.CreateUser(t.Context(), adapter.User{ID: "big", Name: &big})
-		require.Errorf(t, err, "made %v on a full disk", made.ID)
+		require.Errorf(t, err, "made %v on a full disk", made)
 		n := countOfEach(t, a, "k")
 		assert.Equalf(t, 3, n, "found %d records of 3", n)
 		run(t, db, `PRAGMA max_page_count = 100000`)
-		found, err := a.GetUser(t.Context(), "big")
-		assert.Truef(t, found == nil && err == nil, "the user that failed: got %v, %v", found, err)
+		assert.Nil(t, must(a.GetUser(t.Context(), "big"))(t), "the user that failed")
 		newUser(t, a, "")
 	})
 }
