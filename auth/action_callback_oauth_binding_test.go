@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -16,8 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// isHost reports whether no other host can set the cookie.
-func isHost(name string) bool { return strings.HasPrefix(name, "__Host-") }
+// plant sets the cookies of another browser that a sibling domain can set, without
+// its session.
+func (b *browser) plant(of *browser) {
+	for name, c := range of.cookies {
+		if !strings.HasPrefix(name, "__Host-") && !strings.Contains(name, "session-token") {
+			b.cookies[name] = c
+		}
+	}
+}
 
 // TestPlantedCheckCookiesEndNoSignIn: a sibling subdomain plants the check
 // cookies of the attacker's sign-in in the victim's browser, and sends it the
@@ -33,11 +39,7 @@ func TestPlantedCheckCookiesEndNoSignIn(t *testing.T) {
 			accounts, users := len(st.store.accounts), len(st.store.users)
 			answer := st.idp.authorize(t, st.start(attacker, "/auth/signin/idp?login_hint=mallory"))
 			b.csrf()
-			for name, c := range attacker.cookies {
-				if !isHost(name) && !strings.Contains(name, "session-token") {
-					b.cookies[name] = c
-				}
-			}
+			b.plant(attacker)
 			before := b.cookies["__Secure-authjs.session-token"]
 			b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, lateAnswer)
 			assert.Containsf(t, st.log.String(), "InvalidCheck", "checks %v: the failure is no InvalidCheck", checks)
@@ -80,8 +82,7 @@ func TestSignInEndsInTheBrowserThatBeganIt(t *testing.T) {
 	t.Run("server code", func(t *testing.T) {
 		st := newStage(t, nil)
 		b := newBrowser(t, st)
-		result, err := st.SignIn(b.request("/login"), "idp", auth.SignInOptions{})
-		require.NoError(t, err)
+		result := must(st.SignIn(b.request("/login"), "idp", auth.SignInOptions{}))(t)
 		b.take(result)
 		b.get("/auth/callback/idp?"+st.idp.authorize(t, result.Location).Encode()).wantLocation(t, origin+"/")
 	})
@@ -150,8 +151,7 @@ func TestMarkIsKeptByConcurrentTabs(t *testing.T) {
 	st := newStage(t, nil)
 	b := newBrowser(t, st)
 	b.csrf()
-	first := &browser{t: t, h: st, site: origin, cookies: maps.Clone(b.cookies), born: map[string]int{}}
-	second := &browser{t: t, h: st, site: origin, cookies: maps.Clone(b.cookies), born: map[string]int{}}
+	first, second := b.clone(st), b.clone(st)
 	answers := []url.Values{st.idp.authorize(t, st.start(first, "/auth/signin/idp")), st.idp.authorize(t, st.start(second, "/auth/signin/idp"))}
 	maps.Copy(b.cookies, first.cookies)
 	maps.Copy(b.cookies, second.cookies)
@@ -172,7 +172,7 @@ func TestPlantedMarkBehindTLS(t *testing.T) {
 		c.Cookies.CSRFToken = auth.CookieConfig{Name: "csrf", Domain: "example.com"} // can't be the mark
 		config = *c
 	})
-	st.Handler = must(auth.New(config))
+	st.Handler = must(auth.New(config))(t)
 	newBrowser := func() *browser {
 		b := newBrowser(t, st)
 		b.site = "http://app.example.com"
@@ -181,11 +181,7 @@ func TestPlantedMarkBehindTLS(t *testing.T) {
 	b, attacker := newBrowser(), newBrowser()
 	answer := st.idp.authorize(t, st.start(attacker, "/auth/signin/idp?login_hint=mallory"))
 	b.csrf()
-	for name, c := range attacker.cookies {
-		if !isHost(name) && !strings.Contains(name, "session-token") {
-			b.cookies[name] = c
-		}
-	}
+	b.plant(attacker)
 	assert.Contains(t, b.get("/auth/callback/idp?"+answer.Encode()).location(), "error=InvalidCheck",
 		"the sign-in of the attacker ends in the victim's browser at")
 	honest := newBrowser()
@@ -212,19 +208,13 @@ func TestChecksThatDisagreeLinkNothing(t *testing.T) {
 				}
 				before := len(st.store.accounts)
 				answer := st.idp.authorize(t, st.start(b, "/auth/signin/idp?login_hint=ada"))
-				for name := range b.cookies { // Auth.js has no tickets
-					if strings.HasPrefix(name, prefix+"state.") {
-						delete(b.cookies, name)
-					}
-				}
+				delete(b.cookies, b.ticket().Name) // Auth.js has no tickets
 				if unbound != "" {
 					name := prefix + unbound
-					claims, err := jwt.Decode(jwt.DecodeParams{Token: b.cookies[name].Value, Secrets: []string{secret}, Salt: name, Now: st.clock.Now})
-					require.NoError(t, err)
-					sealed, err := jwt.Encode(jwt.EncodeParams{
+					claims := must(jwt.Decode(jwt.DecodeParams{Token: b.cookies[name].Value, Secrets: []string{secret}, Salt: name, Now: st.clock.Now}))(t)
+					sealed := must(jwt.Encode(jwt.EncodeParams{
 						Token: jwt.Claims{"value": claims["value"], "provider": claims["provider"]}, Secrets: []string{secret}, Salt: name, MaxAge: 15 * time.Minute, Now: st.clock.Now,
-					})
-					require.NoError(t, err)
+					}))(t)
 					b.cookies[name].Value = sealed
 				}
 				end := b.get("/auth/callback/idp?" + answer.Encode())
@@ -232,8 +222,7 @@ func TestChecksThatDisagreeLinkNothing(t *testing.T) {
 				switch {
 				case account == "own" || unbound == "":
 					end.wantLocation(t, origin)
-					want := map[bool]int{true: 1}[account == "new"]
-					assert.Equalf(t, want, linked, "%d accounts were linked, want %d", linked, want)
+					assert.Equal(t, map[bool]int{true: 1}[account == "new"], linked, "accounts that were linked")
 				default:
 					end.wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
 					assert.Equalf(t, 0, linked, "linked: %v", st.store.accounts)
@@ -263,11 +252,7 @@ func TestProviderIDOfAnotherServer(t *testing.T) {
 				o := honest.provider()
 				chosen(o)
 				c := auth.Config{URL: origin, Secret: []string{secret}, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler), Providers: []auth.Provider{o}}
-				answer := auth.Auth(r, c)
-				defer answer.Body.Close()
-				maps.Copy(w.Header(), answer.Header)
-				w.WriteHeader(answer.StatusCode)
-				_, _ = io.Copy(w, answer.Body)
+				forward(w, auth.Auth(r, c))
 			}))
 			answer := honest.authorize(t, b.post("/auth/signin/idp").location())
 			chosen = change

@@ -157,7 +157,7 @@ const issuedFar int64 = 4102444800 // 2100
 
 // publicPEM returns the public key as a text that everybody can get.
 func publicPEM(p *idp) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(p.key.Public()))})
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: orPanic(x509.MarshalPKIXPublicKey(p.key.Public()))})
 }
 
 var idTokenAttempts = []attempt{
@@ -267,9 +267,9 @@ var idTokenAttempts = []attempt{
 	{name: "kid of another key", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, rsaKey(), "key-2", m) }), log: "failed to verify signature"},
 	{name: "no kid, foreign key", set: minted(func(_ *idp, m map[string]any) string { return sign(jose.RS256, otherRSAKey(), "", m) }), log: "failed to verify signature"},
 	{name: "key in the header", set: minted(func(_ *idp, m map[string]any) string {
-		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: otherRSAKey()}, &jose.SignerOptions{EmbedJWK: true}))
-		payload := must(json.Marshal(m))
-		return must(must(signer.Sign(payload)).CompactSerialize())
+		signer := orPanic(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: otherRSAKey()}, &jose.SignerOptions{EmbedJWK: true}))
+		payload := orPanic(json.Marshal(m))
+		return orPanic(orPanic(signer.Sign(payload)).CompactSerialize())
 	}), log: "failed to verify signature"},
 	{name: "changed payload", set: minted(func(p *idp, m map[string]any) string {
 		parts := strings.Split(p.sign(m), ".")
@@ -277,16 +277,16 @@ var idTokenAttempts = []attempt{
 		return parts[0] + "." + strings.Split(p.sign(m), ".")[1] + "." + parts[2]
 	}), log: "failed to verify signature"},
 	{name: "critical header that nobody knows", set: minted(func(p *idp, m map[string]any) string {
-		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key}, (&jose.SignerOptions{}).WithHeader("crit", []string{"x"}).WithHeader("x", 1)))
-		return must(must(signer.Sign(must(json.Marshal(m)))).CompactSerialize())
+		signer := orPanic(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key}, (&jose.SignerOptions{}).WithHeader("crit", []string{"x"}).WithHeader("x", 1)))
+		return orPanic(orPanic(signer.Sign(orPanic(json.Marshal(m)))).CompactSerialize())
 	}), log: "id token: "},
 	{name: "no ID token", set: token("id_token", nil), log: "returned no ID token"},
 	{name: "ID token is empty", set: token("id_token", ""), log: "returned no ID token"},
 	{name: "ID token is an object", set: token("id_token", map[string]any{}), log: "id_token is not a string"},
 	{name: "ID token is text", set: token("id_token", "hello"), log: "not a signed token of three parts"},
 	{name: "claims are a list", set: minted(func(p *idp, _ map[string]any) string {
-		signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key}, nil))
-		return must(must(signer.Sign([]byte("[1]"))).CompactSerialize())
+		signer := orPanic(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key}, nil))
+		return orPanic(orPanic(signer.Sign([]byte("[1]"))).CompactSerialize())
 	}), log: "id token: "},
 }
 
@@ -555,8 +555,7 @@ func (a attempt) run(t *testing.T) {
 	}
 	end.wantLocation(t, a.page)
 	b.wantNoSession()
-	n := len(s.store.users) + len(s.store.accounts) + len(s.store.sessions)
-	assert.Truef(t, n <= 0, "%d records are stored", n)
+	assert.Zero(t, len(s.store.users)+len(s.store.accounts)+len(s.store.sessions), "records that are stored")
 	log := s.log.String()
 	assert.Truef(t, strings.Contains(log, "type="+string(a.kind)) && strings.Contains(log, a.log),
 		"the log has not %s with %q:\n%s", a.kind, a.log, log)

@@ -3,9 +3,7 @@ package auth_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -59,11 +57,7 @@ func TestEveryStatusIsInTheLookOfTheSite(t *testing.T) {
 		Limit: func(context.Context, auth.Attempt) error { return &auth.TooManyAttempts{RetryAfter: 90 * time.Second} },
 	})
 	misplaced := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		res := auth.Auth(r, auth.Config{Theme: theme, Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
-		defer func() { _ = res.Body.Close() }()
-		maps.Copy(w.Header(), res.Header)
-		w.WriteHeader(res.StatusCode)
-		_, _ = io.Copy(w, res.Body)
+		forward(w, auth.Auth(r, auth.Config{Theme: theme, Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)}))
 	})
 	for name, c := range map[string]struct {
 		h            http.Handler

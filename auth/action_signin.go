@@ -196,14 +196,10 @@ func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
 	}
 	shown.Action = e.providerURL(r, ActionCallback, p.id())
 	for _, f := range fields {
-		field := pages.Field{Name: f.Name, Label: f.Label, Type: f.Type, Placeholder: f.Placeholder, Attributes: f.Attributes, Identifier: f.Identifier}
-		if field.Label == "" {
-			field.Label = f.Name
-		}
-		if field.Type == "" {
-			field.Type = "text"
-		}
-		shown.Fields = append(shown.Fields, field)
+		shown.Fields = append(shown.Fields, pages.Field{
+			Name: f.Name, Label: cmp.Or(f.Label, f.Name), Type: cmp.Or(f.Type, "text"),
+			Placeholder: f.Placeholder, Attributes: f.Attributes, Identifier: f.Identifier,
+		})
 	}
 	return shown, len(fields) > 0 || p.kind() == TypeCredentials
 }

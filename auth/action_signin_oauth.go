@@ -42,12 +42,7 @@ var protected = []string{
 func isProtected(name string) bool {
 	name, _, _ = strings.Cut(name, "[")
 	name = strings.NewReplacer(".", "_", " ", "_").Replace(strings.TrimSpace(name))
-	for _, p := range protected {
-		if strings.EqualFold(p, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(protected, func(p string) bool { return strings.EqualFold(p, name) })
 }
 
 // given returns the parameters of the caller that are not protected, in order,

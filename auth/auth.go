@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -65,10 +66,7 @@ func (h *Handler) Serves(r *http.Request) bool {
 // IsSignInPage reports whether a request is for the page that SendToSignIn
 // leads to, which must not itself require a sign-in.
 func (h *Handler) IsSignInPage(r *http.Request) bool {
-	page := h.engine.config.Pages.SignIn
-	if page == "" {
-		page = h.engine.basePath + "/" + string(ActionSignIn)
-	}
+	page := cmp.Or(h.engine.config.Pages.SignIn, h.engine.basePath+"/"+string(ActionSignIn))
 	page, _, _ = strings.Cut(strings.TrimPrefix(page, h.engine.site.origin), "?")
 	page, _, _ = strings.Cut(page, "#")
 	return wholePath(r) == page

@@ -91,14 +91,10 @@ func cpuTime(b *testing.B) time.Duration {
 func sessionTokenBaseline(b *testing.B) func() {
 	key := make([]byte, 64)
 	_, _ = rand.Read(key)
-	payload, err := json.Marshal(benchClaims())
-	require.NoError(b, err)
-	enc, err := jose.NewEncrypter(jose.A256CBC_HS512, jose.Recipient{Algorithm: jose.DIRECT, Key: key}, nil)
-	require.NoError(b, err)
-	sealed, err := enc.Encrypt(payload)
-	require.NoError(b, err)
-	token, err := sealed.CompactSerialize()
-	require.NoError(b, err)
+	payload := must(json.Marshal(benchClaims()))(b)
+	enc := must(jose.NewEncrypter(jose.A256CBC_HS512, jose.Recipient{Algorithm: jose.DIRECT, Key: key}, nil))(b)
+	sealed := must(enc.Encrypt(payload))(b)
+	token := must(sealed.CompactSerialize())(b)
 	return func() {
 		object, err := jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.DIRECT}, []jose.ContentEncryption{jose.A256CBC_HS512})
 		require.NoError(b, err)
@@ -125,9 +121,7 @@ func BenchmarkSessionDatabase(b *testing.B) {
 
 func benchHandler(b *testing.B, a adapter.Adapter) *auth.Handler {
 	b.Helper()
-	h, err := auth.New(auth.Config{Secret: []string{benchSecret}, Adapter: a, URL: "http://localhost", Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(b, err)
-	return h
+	return must(auth.New(auth.Config{Secret: []string{benchSecret}, Adapter: a, URL: "http://localhost", Logger: slog.New(slog.DiscardHandler)}))(b)
 }
 
 // sessionRequest is GET session by a browser that has used the site before. The

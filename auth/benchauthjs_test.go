@@ -3,6 +3,7 @@
 package auth_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,9 +32,7 @@ type theirs struct {
 func measureAuthJS(b *testing.B, task string, more map[string]any) theirs {
 	b.Helper()
 	input := map[string]any{"task": task, "secret": benchSecret, "seconds": b.Elapsed().Seconds()}
-	for k, v := range more {
-		input[k] = v
-	}
+	maps.Copy(input, more)
 	var t theirs
 	authjs.Call(b, "bench.mjs", input, &t)
 	require.Truef(b, t.Requests != 0 && t.CPU != 0, "Auth.js answered nothing: %+v", t)

@@ -62,9 +62,7 @@ func newHandler(t testing.TB, config auth.Config) *auth.Handler {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	h, err := auth.New(config)
-	require.NoError(t, err)
-	return h
+	return must(auth.New(config))(t)
 }
 
 // outbox is an e-mail provider that keeps the mails instead of sending them.
@@ -138,15 +136,9 @@ func (b *browser) do(method, target string, body io.Reader, header http.Header) 
 	if strings.HasPrefix(target, "/") {
 		target = b.site + target
 	}
-	r, err := http.NewRequestWithContext(context.Background(), method, target, body)
-	require.NoError(b.t, err)
-	for name, v := range header {
-		r.Header[name] = v
-	}
-	oldestFirst := func(x, y string) int { return cmp.Or(b.born[x]-b.born[y], strings.Compare(x, y)) }
-	for _, name := range slices.SortedFunc(maps.Keys(b.cookies), oldestFirst) {
-		r.AddCookie(&http.Cookie{Name: b.cookies[name].Name, Value: b.cookies[name].Value})
-	}
+	r := must(http.NewRequestWithContext(context.Background(), method, target, body))(b.t)
+	maps.Copy(r.Header, header)
+	b.addCookies(r)
 	w := httptest.NewRecorder()
 	b.h.ServeHTTP(w, r)
 	res := w.Result()
@@ -162,6 +154,14 @@ func (b *browser) do(method, target string, body io.Reader, header http.Header) 
 		b.cookies[c.Name] = c
 	}
 	return &reply{res, w.Body.String()}
+}
+
+// addCookies adds the cookies of the browser to a request, the oldest first.
+func (b *browser) addCookies(r *http.Request) {
+	oldestFirst := func(x, y string) int { return cmp.Or(b.born[x]-b.born[y], strings.Compare(x, y)) }
+	for _, name := range slices.SortedFunc(maps.Keys(b.cookies), oldestFirst) {
+		r.AddCookie(&http.Cookie{Name: b.cookies[name].Name, Value: b.cookies[name].Value})
+	}
 }
 
 func (b *browser) get(target string) *reply {
@@ -237,8 +237,7 @@ func (b *browser) session() string {
 
 func (b *browser) wantSession(want string) {
 	b.t.Helper()
-	got := b.session()
-	require.Containsf(b.t, got, want, "session: got %s, want one with %s", got, want)
+	require.Contains(b.t, b.session(), want, "session")
 }
 
 func (b *browser) wantNoSession() {
@@ -249,8 +248,7 @@ func (b *browser) wantNoSession() {
 // wantLocation checks the URL that the browser is sent to.
 func (r *reply) wantLocation(t testing.TB, want string) {
 	t.Helper()
-	got := r.location()
-	require.Equalf(t, want, got, "location: got %q (status %d), want %q", got, r.StatusCode, want)
+	require.Equalf(t, want, r.location(), "location, with status %d", r.StatusCode)
 }
 
 // logBook collects log records as text.
@@ -273,4 +271,13 @@ func (l *logBook) String() string {
 
 func (l *logBook) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
 }

@@ -84,7 +84,7 @@ func TestForeignRefererIsNoCallbackURL(t *testing.T) {
 		origin + "/inbox?a=b":                    origin + "/inbox?a=b",
 		"":                                       "/",
 	} {
-		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, origin+"/start", nil))
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, origin+"/start", nil))(t)
 		r.Header.Set("Referer", from)
 		in, err := h.SignIn(r, "credentials", auth.SignInOptions{})
 		out, failed := h.SignOut(r, "")
@@ -107,11 +107,7 @@ func TestPlantedCallbackURL(t *testing.T) {
 		st := newStage(t, nil)
 		b := newBrowser(t, st)
 		answer := st.idp.authorize(t, st.start(b, "/auth/signin/idp"))
-		for name := range b.cookies { // the ticket keeps the callback URL, too
-			if strings.HasPrefix(name, "__Secure-authjs.state.") {
-				delete(b.cookies, name)
-			}
-		}
+		delete(b.cookies, b.ticket().Name) // it keeps the callback URL, too
 		const name = "__Secure-authjs.callback-url"
 		escaped := &strings.Builder{}
 		for _, c := range []byte(planted) {

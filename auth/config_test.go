@@ -73,7 +73,7 @@ func TestNewChecksAlgorithms(t *testing.T) {
 		"RSA for PS512":            {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "PS512", PrivateKey: rsaKey()}, "", ""},
 		"P-256 for ES384":          {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "ES384", PrivateKey: ecKey()}, "", `"ES384" does not fit the key`},
 		"private key for HS256":    {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, TokenEndpointAuthSigningAlg: "HS256", PrivateKey: rsaKey()}, "", `"HS256" does not fit the key`},
-		"a curve that has nothing": {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, PrivateKey: must(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))}, "", "has no signature algorithm"},
+		"a curve that has nothing": {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT, PrivateKey: must(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))(t)}, "", "has no signature algorithm"},
 		"no private key":           {auth.ClientMetadata{TokenEndpointAuthMethod: auth.PrivateKeyJWT}, idpSecret, "private_key_jwt needs a PrivateKey"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,12 +108,10 @@ func TestAuthReportsOnRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var book logBook
 			c.config.Logger = book.logger()
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://site.example"+c.path, nil)
-			require.NoError(t, err)
+			r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://site.example"+c.path, nil))(t)
 			res := auth.Auth(r, c.config)
 			defer res.Body.Close()
-			body, err := io.ReadAll(res.Body)
-			require.NoError(t, err)
+			body := must(io.ReadAll(res.Body))(t)
 			assert.Truef(t, res.StatusCode == c.status && strings.Contains(string(body), c.want),
 				"got status %d and %s", res.StatusCode, body)
 			assert.Equalf(t, book.String() == "", c.status == 200, "log: %s", book.String())
@@ -124,8 +122,7 @@ func TestAuthReportsOnRequest(t *testing.T) {
 // TestNewTrustsLoopbackOnly: without URL and TrustHost, the Host header is
 // trusted only if it names a loopback host.
 func TestNewTrustsLoopbackOnly(t *testing.T) {
-	h, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	h := must(auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)}))(t)
 	for host, want := range map[string]int{
 		"localhost:3000": 200, "127.0.0.1": 200, "[::1]:80": 200, "app.localhost": 200, "example.com": 500, "localhost.example.com": 500, "127.0.0.1.example.com": 500, "": 500,
 	} {
@@ -146,8 +143,7 @@ func TestNewReadsTheEnvironment(t *testing.T) {
 	t.Setenv("AUTH_MY_IDP_ID", "id")
 	t.Setenv("AUTH_MY_IDP_SECRET", "shh")
 	p := &auth.OAuth{ID: "my-idp", Issuer: "https://idp.example.com"}
-	h, err := auth.New(auth.Config{Providers: []auth.Provider{p}})
-	require.NoError(t, err)
+	h := must(auth.New(auth.Config{Providers: []auth.Provider{p}}))(t)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/login/providers", nil))
 	assert.Containsf(t, w.Body.String(), `"signinUrl":"https://env.example.com/api/login/signin/my-idp"`, "got %s", w.Body)
@@ -204,9 +200,7 @@ func TestVariablesOfAProvider(t *testing.T) {
 		}
 		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{&auth.OAuth{ID: id, Issuer: "https://i.example"}}})
 		for _, suffix := range []string{"_ID", "_SECRET"} {
-			if variable := "AUTH_" + names[0] + suffix; err == nil || !strings.Contains(err.Error(), variable) {
-				t.Errorf("the error does not name the variable %s: %v", variable, err)
-			}
+			assert.ErrorContains(t, err, "AUTH_"+names[0]+suffix)
 		}
 	}
 }

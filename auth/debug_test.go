@@ -13,7 +13,6 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // debugMessages are the messages of Auth.js for a site without WebAuthn, and
@@ -72,8 +71,7 @@ func TestDebugMessages(t *testing.T) {
 				got = append(got, m[1])
 			}
 			slices.Sort(got)
-			got = slices.Compact(got)
-			assert.Truef(t, slices.Equal(got, want), "got  %q\nwant %q", got, want)
+			assert.Equal(t, want, slices.Compact(got))
 		})
 	}
 }
@@ -112,8 +110,7 @@ func TestDebugIsIgnoredWithALogger(t *testing.T) {
 		} else {
 			slog.SetDefault(info)
 		}
-		h, err := auth.New(c)
-		require.NoError(t, err)
+		h := must(auth.New(c))(t)
 		newBrowser(t, h).get("/auth/nothing")
 		for _, text := range []string{"debug-enabled", "auth: request"} {
 			got := strings.Contains(book.String(), text+"\"") || strings.Contains(book.String(), text+":")

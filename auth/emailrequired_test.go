@@ -10,6 +10,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,8 +39,7 @@ func TestEmailRequired(t *testing.T) {
 		t.Setenv("AUTH_"+env+"_ID", "id")
 		t.Setenv("AUTH_"+env+"_SECRET", "secret")
 	}
-	partial, err := adapter.Partial(addressed{newStore(), true})
-	require.NoError(t, err)
+	partial := must(adapter.Partial(addressed{newStore(), true}))(t)
 	for _, c := range []struct {
 		adapter adapter.Adapter
 		warned  bool
@@ -49,8 +49,7 @@ func TestEmailRequired(t *testing.T) {
 			Experimental: auth.Experimental{EnableWebAuthn: true}, Logger: slog.New(slog.NewTextHandler(&book, nil))})
 		require.NoError(t, err)
 		const names = "providers reddit, roblox, named (passkeys, unless GetUserInfo returns an address), custom:"
-		if got := strings.Contains(book.String(), names); got != c.warned || strings.Contains(book.String(), "email-required") != c.warned {
-			t.Errorf("%T: the log has the names: %v, want %v\n%s", c.adapter, got, c.warned, &book)
-		}
+		assert.Equalf(t, c.warned, strings.Contains(book.String(), names), "%T: the log has the names\n%s", c.adapter, &book)
+		assert.Equalf(t, c.warned, strings.Contains(book.String(), "email-required"), "%T: %s", c.adapter, &book)
 	}
 }

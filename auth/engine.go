@@ -158,11 +158,7 @@ func completeProviders(providers []Provider) []error {
 // cleanBasePath makes a path begin with a slash and end without one. The root
 // becomes the empty path.
 func cleanBasePath(path string) string {
-	path = strings.Trim(path, "/")
-	if path == "" {
-		return ""
-	}
-	return "/" + path
+	return strings.TrimSuffix("/"+strings.Trim(path, "/"), "/")
 }
 
 // handle answers a request. An error becomes an answer, too.

@@ -133,10 +133,7 @@ func providerFromEnv(env Env, p Provider) Provider {
 			return p
 		}
 		filled := *p
-		id := p.EnvID
-		if id == "" {
-			id = p.ID
-		}
+		id := cmp.Or(p.EnvID, p.ID)
 		for field, suffix := range map[*string]string{&filled.ClientID: "ID", &filled.ClientSecret: "SECRET", &filled.Issuer: "ISSUER"} {
 			if *field == "" {
 				*field = variable(id, suffix)
@@ -184,20 +181,12 @@ func CreateActionURL(action Action, protocol string, header http.Header, env Env
 		if err != nil {
 			return nil, err
 		}
-		if host == "" {
-			host = header.Get("Host")
-		}
+		host = cmp.Or(host, header.Get("Host"))
 		proto, err := forwarded(header, "X-Forwarded-Proto", n)
 		if err != nil {
 			return nil, err
 		}
-		if proto != "" {
-			protocol = proto
-		}
-		protocol = strings.TrimSuffix(protocol, ":")
-		if protocol == "" {
-			protocol = "https"
-		}
+		protocol = cmp.Or(strings.TrimSuffix(cmp.Or(proto, protocol), ":"), "https")
 		if u, err = url.Parse(protocol + "://" + host); err != nil || u.Host == "" || u.Host != host || strings.ContainsAny(host, ", ") {
 			return nil, &Error{Type: ErrAuth, Message: "the request has no valid host"}
 		}

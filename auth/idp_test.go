@@ -36,13 +36,14 @@ import (
 
 // The keys of the providers, made when they are first needed.
 var (
-	rsaKey      = sync.OnceValue(func() crypto.Signer { return must(rsa.GenerateKey(rand.Reader, 2048)) })
-	otherRSAKey = sync.OnceValue(func() crypto.Signer { return must(rsa.GenerateKey(rand.Reader, 2048)) })
-	ecKey       = sync.OnceValue(func() crypto.Signer { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) })
-	edKey       = sync.OnceValue(func() crypto.Signer { _, k, err := ed25519.GenerateKey(rand.Reader); return must(k, err) })
+	rsaKey      = sync.OnceValue(func() crypto.Signer { return orPanic(rsa.GenerateKey(rand.Reader, 2048)) })
+	otherRSAKey = sync.OnceValue(func() crypto.Signer { return orPanic(rsa.GenerateKey(rand.Reader, 2048)) })
+	ecKey       = sync.OnceValue(func() crypto.Signer { return orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) })
+	edKey       = sync.OnceValue(func() crypto.Signer { _, k, err := ed25519.GenerateKey(rand.Reader); return orPanic(k, err) })
 )
 
-func must[T any](v T, err error) T {
+// orPanic is must for code that has no test at hand.
+func orPanic[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
@@ -428,8 +429,8 @@ func (p *idp) serveUserInfo(w http.ResponseWriter, r *http.Request) {
 func (p *idp) sign(claims map[string]any) string { return sign(p.alg, p.key, p.kid, claims) }
 
 func sign(alg jose.SignatureAlgorithm, key any, kid string, claims map[string]any) string {
-	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: jose.JSONWebKey{Key: key, KeyID: kid}}, nil))
-	return must(must(signer.Sign(must(json.Marshal(claims)))).CompactSerialize())
+	signer := orPanic(jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: jose.JSONWebKey{Key: key, KeyID: kid}}, nil))
+	return orPanic(orPanic(signer.Sign(orPanic(json.Marshal(claims)))).CompactSerialize())
 }
 
 // accessTokenHash is the claim at_hash (OpenID Connect Core section 3.1.3.6).
@@ -445,7 +446,7 @@ func accessTokenHash(alg jose.SignatureAlgorithm, token string) string {
 
 // rawToken makes a token from its parts, unsigned or with a wrong signature.
 func rawToken(header, claims map[string]any, signature []byte) string {
-	return base64.RawURLEncoding.EncodeToString(must(json.Marshal(header))) + "." + base64.RawURLEncoding.EncodeToString(must(json.Marshal(claims))) +
+	return base64.RawURLEncoding.EncodeToString(orPanic(json.Marshal(header))) + "." + base64.RawURLEncoding.EncodeToString(orPanic(json.Marshal(claims))) +
 		"." + base64.RawURLEncoding.EncodeToString(signature)
 }
 

@@ -3,14 +3,15 @@ package auth_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth"
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/authjs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,14 @@ import (
 
 // localSite is a site that both Gatehouse and the real Auth.js serve.
 const localSite = "http://localhost:3000"
+
+// localBrowser is a browser on localSite.
+func localBrowser(t *testing.T, h http.Handler) *browser {
+	t.Helper()
+	b := newBrowser(t, h)
+	b.site = localSite
+	return b
+}
 
 // askAuthJS sends a request of a browser on localSite to the real Auth.js.
 func askAuthJS(b *browser, config map[string]any, method, target, form string) *authJSAnswer {
@@ -37,8 +46,7 @@ func askAuthJS(b *browser, config map[string]any, method, target, form string) *
 	authjs.Call(b.t, "auth.mjs", []any{map[string]any{"config": config, "request": request}}, &answers)
 	require.Truef(b.t, len(answers) == 1 && answers[0].Error == "", "Auth.js: %+v", answers)
 	for _, line := range answers[0].SetCookie {
-		c, err := http.ParseSetCookie(line)
-		require.NoError(b.t, err)
+		c := must(http.ParseSetCookie(line))(b.t)
 		if b.cookies[c.Name] = c; c.MaxAge < 0 {
 			delete(b.cookies, c.Name)
 		}
@@ -82,12 +90,6 @@ func TestSignInAcrossAuthJS(t *testing.T) {
 	plain(token("id_token", nil))(p, o)
 	h := newHandler(t, auth.Config{URL: localSite, Providers: []auth.Provider{o}})
 	config := map[string]any{"secret": secret, "basePath": "/auth", "providers": []any{p.authJSProvider("state", "pkce")}}
-	newBrowser := func(t *testing.T) *browser {
-		t.Helper()
-		b := newBrowser(t, h)
-		b.site = localSite
-		return b
-	}
 	signedIn := func(t *testing.T, b *browser, end string) {
 		t.Helper()
 		require.Equal(t, localSite, end, "the sign-in ends at")
@@ -97,12 +99,12 @@ func TestSignInAcrossAuthJS(t *testing.T) {
 		}
 	}
 	t.Run("from Gatehouse to Auth.js", func(t *testing.T) {
-		b := newBrowser(t)
+		b := localBrowser(t, h)
 		answer := p.authorize(t, b.post("/auth/signin/idp").location())
 		signedIn(t, b, askAuthJS(b, config, http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").location())
 	})
 	t.Run("from Auth.js to Gatehouse", func(t *testing.T) {
-		b := newBrowser(t)
+		b := localBrowser(t, h)
 		csrf := b.authJSToken(secret)
 		answer := p.authorize(t, askAuthJS(b, config, http.MethodPost, "/auth/signin/idp", url.Values{"csrfToken": {csrf}}.Encode()).location())
 		signedIn(t, b, b.get("/auth/callback/idp?"+answer.Encode()).location())
@@ -122,14 +124,8 @@ func TestStaleTicketBeatsNoNewerCheck(t *testing.T) {
 	other.ID = "other"
 	h := newHandler(t, auth.Config{URL: localSite, Providers: []auth.Provider{o, &other}})
 	config := map[string]any{"secret": secret, "basePath": "/auth", "providers": []any{p.authJSProvider("pkce")}}
-	newBrowser := func(t *testing.T) *browser {
-		t.Helper()
-		b := newBrowser(t, h)
-		b.site = localSite
-		return b
-	}
 	t.Run("begun here, then at Auth.js", func(t *testing.T) {
-		b := newBrowser(t)
+		b := localBrowser(t, h)
 		b.post("/auth/signin/idp", "callbackUrl", "/old")
 		answer := p.authorize(t, askAuthJS(b, config, http.MethodPost, "/auth/signin/idp", url.Values{"csrfToken": {b.csrf()}, "callbackUrl": {"/new"}}.Encode()).location())
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, localSite+"/new")
@@ -139,7 +135,7 @@ func TestStaleTicketBeatsNoNewerCheck(t *testing.T) {
 		}
 	})
 	t.Run("another provider in between", func(t *testing.T) {
-		b := newBrowser(t)
+		b := localBrowser(t, h)
 		answer := p.authorize(t, b.post("/auth/signin/idp", "callbackUrl", "/old").location())
 		b.post("/auth/signin/other", "callbackUrl", "/new")
 		b.get("/auth/callback/idp?"+answer.Encode()).wantLocation(t, localSite+"/old")
@@ -153,8 +149,7 @@ func TestAuthJSTakesWhatAListOfSecretsMade(t *testing.T) {
 	secrets := []string{secret, oldSecret}
 	s, box := newStore(), &outbox{}
 	h := newHandler(t, auth.Config{URL: localSite, Secret: secrets, Adapter: s, Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, Providers: []auth.Provider{box.provider()}})
-	b := newBrowser(t, h)
-	b.site = localSite
+	b := localBrowser(t, h)
 	csrf := b.csrf()
 	theirs := askAuthJS(b, map[string]any{"secret": secrets, "basePath": "/auth"}, http.MethodGet, "/auth/csrf", "")
 	assert.Truef(t, len(theirs.SetCookie) <= 0 && strings.Contains(theirs.Body, csrf),
@@ -162,16 +157,12 @@ func TestAuthJSTakesWhatAListOfSecretsMade(t *testing.T) {
 	out := askAuthJS(b, map[string]any{"secret": secrets, "basePath": "/auth"}, http.MethodPost, "/auth/signout", "csrfToken="+csrf)
 	assert.Equal(t, localSite, out.location(), "Auth.js signs out with our token and goes to")
 	b.post("/auth/signin/email", "email", "ada@example.com")
-	stored := []adapter.VerificationToken{}
-	for _, v := range s.tokens {
-		stored = append(stored, v)
-	}
+	stored := slices.Collect(maps.Values(s.tokens))
 	require.Len(t, stored, 1, "the store has the tokens")
-	link := must(url.Parse(box.last(t)))
+	link := must(url.Parse(box.last(t)))(t)
 	end := askAuthJS(b, map[string]any{"secret": secrets, "basePath": "/auth", "verificationTokens": []any{
 		map[string]any{"identifier": stored[0].Identifier, "token": stored[0].Token, "expires": stored[0].Expires},
 	}}, http.MethodGet, link.RequestURI(), "")
-	got := end.location()
-	assert.Equalf(t, localSite, got, "the link leads to %s at Auth.js", got)
+	assert.Equal(t, localSite, end.location(), "the link leads at Auth.js to")
 	b.wantSession("ada@example.com")
 }

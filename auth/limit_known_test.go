@@ -18,7 +18,7 @@ const knownCookie = "__Host-authjs.known"
 
 // versions is a store that has a password of each user, whose state is given.
 type versions struct {
-	listing
+	capable
 	adapter.Passwords // the other methods are not called
 	state             string
 	err               error
@@ -37,7 +37,7 @@ func (v *versions) GetPassword(_ context.Context, userID string) (*adapter.Passw
 func limited(t *testing.T, configure func(c *auth.Config)) (h *auth.Handler, store *versions, last func() auth.Attempt) {
 	t.Helper()
 	var attempts []auth.Attempt
-	store = &versions{listing: newPeople(), state: `{"version":"v1"}`, asked: new([]string)}
+	store = &versions{capable: newPeople(), state: `{"version":"v1"}`, asked: new([]string)}
 	h = passwords(t, store, func(c *auth.Config) {
 		c.Limit = func(_ context.Context, a auth.Attempt) error { attempts = append(attempts, a); return nil }
 		if configure != nil {

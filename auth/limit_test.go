@@ -15,7 +15,6 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestClientAddress: a client has one address on all its connections, and names
@@ -107,12 +106,10 @@ func TestNewConnectionIsNoNewClient(t *testing.T) {
 	t.Cleanup(server.Close)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for i := range 20 {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/auth/callback/credentials", strings.NewReader(url.Values{"username": {fmt.Sprint("ada", i)}, "password": {fmt.Sprint(i)}}.Encode()))
-		require.NoError(t, err)
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/auth/callback/credentials", strings.NewReader(url.Values{"username": {fmt.Sprint("ada", i)}, "password": {fmt.Sprint(i)}}.Encode())))(t)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("X-Forwarded-For", fmt.Sprintf("203.0.113.%d", i)) // no proxy is configured
-		res, err := client.Do(r)
-		require.NoError(t, err)
+		res := must(client.Do(r))(t)
 		res.Body.Close()
 	}
 	assert.Truef(t, checked == 5 && len(tries) == 1,

@@ -27,12 +27,7 @@ func storedSite(t *testing.T, config auth.Config) (h *auth.Handler, s *store, re
 	s, reads = newStore(), new(int)
 	s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
 	s.sessions["token"] = adapter.Session{SessionToken: "token", UserID: "u", Expires: time.Now().Add(30 * 24 * time.Hour)}
-	s.before = func(method string, _ ...any) error {
-		if method == "getSessionAndUser" {
-			*reads++
-		}
-		return nil
-	}
+	s.before = counting("getSessionAndUser", reads)
 	config.Adapter = s
 	return newHandler(t, config), s, reads
 }
@@ -61,9 +56,8 @@ func TestLoadReadsTheStoreOnce(t *testing.T) {
 	})
 	w := httptest.NewRecorder()
 	h.Require(h.Require(page)).ServeHTTP(w, pageRequest(http.MethodGet, "/", "token"))
-	assert.Equalf(t, 1, *reads, "%d readings of the store, want 1", *reads)
-	n := len(w.Result().Cookies())
-	assert.Equalf(t, 1, n, "the session cookie is set %d times, want once", n)
+	assert.Equal(t, 1, *reads, "readings of the store")
+	assert.Len(t, w.Result().Cookies(), 1, "the session cookie is set more than once")
 }
 
 // TestLoadedByAnotherHandler: a session that one site has loaded is not a
@@ -71,8 +65,7 @@ func TestLoadReadsTheStoreOnce(t *testing.T) {
 func TestLoadedByAnotherHandler(t *testing.T) {
 	h, _, _ := storedSite(t, auth.Config{})
 	other := newHandler(t, auth.Config{Adapter: newStore()})
-	r, err := h.Load(httptest.NewRecorder(), pageRequest(http.MethodGet, "/", "token"))
-	require.NoError(t, err)
+	r := must(h.Load(httptest.NewRecorder(), pageRequest(http.MethodGet, "/", "token")))(t)
 	session, err := other.Session(r)
 	assert.Truef(t, session == nil && err == nil, "another handler: got %+v, %v, want nobody", session, err)
 	w := httptest.NewRecorder()
@@ -114,8 +107,7 @@ func TestFromContextWithoutLoad(t *testing.T) {
 	assert.Truef(t, err != nil && !errors.Is(err, auth.ErrNoSession) && strings.Contains(err.Error(), "Require"),
 		"got %v", err)
 	h, _, _ := storedSite(t, auth.Config{})
-	r, err := h.Load(httptest.NewRecorder(), pageRequest(http.MethodGet, "/", ""))
-	require.NoError(t, err)
+	r := must(h.Load(httptest.NewRecorder(), pageRequest(http.MethodGet, "/", "")))(t)
 	type key struct{}
 	ctx := context.WithValue(r.Context(), key{}, 1)
 	_, err = auth.FromContext(ctx)
@@ -126,13 +118,11 @@ func TestFromContextWithoutLoad(t *testing.T) {
 // response does.
 func TestLoadWithoutResponse(t *testing.T) {
 	h, _, _ := storedSite(t, auth.Config{})
-	r, err := h.Load(nil, pageRequest(http.MethodGet, "/", "token"))
-	require.NoError(t, err)
-	_, err = auth.FromContext(r.Context())
-	require.NoError(t, err)
+	r := must(h.Load(nil, pageRequest(http.MethodGet, "/", "token")))(t)
+	must(auth.FromContext(r.Context()))(t)
 	w := httptest.NewRecorder()
-	_, err = h.Load(w, r)
-	assert.Truef(t, err == nil && len(w.Header()["Set-Cookie"]) == 1, "got %v, %v", w.Header(), err)
+	must(h.Load(w, r))(t)
+	assert.Len(t, w.Header()["Set-Cookie"], 1)
 }
 
 // TestUpdateOfLoadedSession: code that reads the session after the update sees
@@ -143,10 +133,8 @@ func TestUpdateOfLoadedSession(t *testing.T) {
 		return p.Session, nil
 	}}})
 	w := httptest.NewRecorder()
-	r, err := h.Load(w, pageRequest(http.MethodGet, "/", "token"))
-	require.NoError(t, err)
-	_, err = h.UpdateSession(w, r, 1)
-	require.NoError(t, err)
+	r := must(h.Load(w, pageRequest(http.MethodGet, "/", "token")))(t)
+	must(h.UpdateSession(w, r, 1))(t)
 	session, err := auth.FromContext(r.Context())
 	assert.Truef(t, err == nil && session.Extra["trigger"] == auth.TriggerUpdate, "got %+v, %v", session, err)
 }
@@ -181,13 +169,10 @@ func TestRequireSendsToSignIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config := c.config
 			config.Secret, config.Logger = []string{secret}, slog.New(slog.DiscardHandler)
-			h, err := auth.New(config)
-			require.NoError(t, err)
+			h := must(auth.New(config))(t)
 			r := httptest.NewRequest(cmp.Or(c.method, http.MethodGet), "https://example.com/", nil)
 			r.URL, r.RequestURI = mustParse(t, c.target), c.target
-			for name, v := range c.header {
-				r.Header[name] = v
-			}
+			maps.Copy(r.Header, c.header)
 			w := httptest.NewRecorder()
 			h.Require(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let through") })).ServeHTTP(w, r)
 			assert.Truef(t, w.Code == http.StatusSeeOther && w.Header().Get("Location") == c.want,
@@ -200,9 +185,7 @@ func TestRequireSendsToSignIn(t *testing.T) {
 // mustParse parses a URL as a server does: a path is never treated as a host.
 func mustParse(t *testing.T, target string) *url.URL {
 	t.Helper()
-	u, err := url.ParseRequestURI(strings.ReplaceAll(target, `\`, "%5C"))
-	require.NoError(t, err)
-	return u
+	return must(url.ParseRequestURI(strings.ReplaceAll(target, `\`, "%5C")))(t)
 }
 
 // TestHiddenUserIsNobody: if Callbacks.Session returns no user, or
@@ -253,15 +236,11 @@ func TestHiddenUserIsNobody(t *testing.T) {
 				required := st.Require(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("Require lets the request continue") }))
 				w := httptest.NewRecorder()
 				r := b.request("/")
-				if required.ServeHTTP(w, r); w.Code != http.StatusSeeOther {
-					t.Errorf("Require: status %d", w.Code)
-				}
-				if loaded, err := st.Load(nil, r); err != nil {
-					t.Error(err)
-				} else if session, err := auth.FromContext(loaded.Context()); session != nil || !errors.Is(err, auth.ErrNoSession) {
-					t.Errorf("FromContext: got %+v, %v", session, err)
-				}
-				session, err := st.SessionByToken(t.Context(), b.token())
+				required.ServeHTTP(w, r)
+				assert.Equal(t, http.StatusSeeOther, w.Code, "Require: status")
+				session, err := auth.FromContext(must(st.Load(nil, r))(t).Context())
+				assert.Truef(t, session == nil && errors.Is(err, auth.ErrNoSession), "FromContext: got %+v, %v", session, err)
+				session, err = st.SessionByToken(t.Context(), b.token())
 				assert.Truef(t, session == nil && errors.Is(err, auth.ErrNoSession), "SessionByToken: got %+v, %v", session, err)
 				session, err = st.Session(r)
 				assert.Falsef(t, err != nil || session != nil && session.User != nil, "Session: got %+v, %v", session, err)
@@ -269,16 +248,13 @@ func TestHiddenUserIsNobody(t *testing.T) {
 				assert.ErrorIsf(t, err, auth.ErrNoSession, "Sessions: got %v,", list)
 				ended, err := st.RevokeSession(r, "x")
 				assert.ErrorIsf(t, err, auth.ErrNoSession, "RevokeSession: got %v,", ended)
-				other := *b
-				other.cookies = maps.Clone(b.cookies)
-				other.get("/auth/callback/other?"+st.idp.authorize(t, began).Encode()).wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
-				n := len(st.store.accounts)
-				assert.Equalf(t, 1, n, "an account was linked to a user who is not signed in: %d accounts", n)
+				b.clone(st).get("/auth/callback/other?"+st.idp.authorize(t, began).Encode()).wantLocation(t, origin+"/auth/signin?error=OAuthAccountNotLinked")
+				assert.Len(t, st.store.accounts, 1, "an account was linked to a user who is not signed in")
 				locked = false
 				began = st.start(b, "/auth/signin/other?login_hint=ada-there")
 				b.get("/auth/callback/other?"+st.idp.authorize(t, began).Encode()).wantLocation(t, origin)
-				n = len(st.store.accounts)
-				assert.Truef(t, n == 2 && len(st.store.users) == 1, "the signed-in user has %d accounts, want 2", n)
+				assert.Len(t, st.store.accounts, 2, "the accounts of the signed-in user")
+				assert.Len(t, st.store.users, 1)
 			})
 		}
 	}
@@ -341,13 +317,10 @@ func TestSessionByToken(t *testing.T) {
 	stored, _, _ := storedSite(t, auth.Config{})
 	claims := auth.Claims{"sub": "u", "email": "ada@example.com"}
 	token := func(salt string, claims auth.Claims) string {
-		s, err := jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: salt})
-		require.NoError(t, err)
-		return s
+		return must(jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: salt}))(t)
 	}
 	long := auth.Claims{"sub": "u", "email": "ada@example.com", "blob": strings.Repeat("x", 9000)}
-	open, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	open := must(auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)}))(t)
 	secure := newHandler(t, auth.Config{})
 	for name, c := range map[string]struct {
 		h     *auth.Handler
@@ -388,9 +361,7 @@ func TestCSRFTokenForOwnPage(t *testing.T) {
 			"got %q, %v, %v", token, err, w.Header())
 		second, err := h.CSRFToken(w, r)
 		require.Truef(t, err == nil && second == token, "the second form: got %q, %v, want %q", second, err, token)
-		for _, c := range w.Result().Cookies() {
-			b.cookies[c.Name] = c
-		}
+		b.keep(w.Result().Cookies())
 		b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", "lovelace")
 		b.wantSession("Ada Lovelace")
 		b.submit("/auth/signout", "csrfToken", token)
@@ -398,9 +369,8 @@ func TestCSRFTokenForOwnPage(t *testing.T) {
 	}
 	off := newHandler(t, auth.Config{SkipCSRFCheck: auth.SkipCSRFCheck})
 	w := httptest.NewRecorder()
-	if token, err := off.CSRFToken(w, b.request("/")); token != "" || err != nil || len(w.Header()) != 0 {
-		t.Errorf("with the protection off: got %q, %v, %v", token, err, w.Header())
-	}
+	assert.Empty(t, must(off.CSRFToken(w, b.request("/")))(t), "with the protection off")
+	assert.Empty(t, w.Header(), "with the protection off")
 }
 
 // TestAnonymousLoadAllocates: besides the allocations of reading, Load

@@ -109,12 +109,9 @@ func TestNoSecretLeaks(t *testing.T) {
 			visit(b, b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", canaries["password"]))
 			visit(b, b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", "lovelace"))
 			visit(b, b.submit("/auth/session", "csrfToken", token, "data", "x"))
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil)
-			require.NoError(t, err)
-			for _, c := range b.cookies {
-				r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
-			}
-			_, err = h.Session(r)
+			r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, origin, nil))(t)
+			b.addCookies(r)
+			_, err := h.Session(r)
 			failures = append(failures, err)
 			r.Method = http.MethodPost
 			r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -222,13 +219,7 @@ func TestNoSecretLeaksByOAuth(t *testing.T) {
 	}
 	for _, method := range []string{"getUserByAccount", "getUserByEmail", "createUser", "linkAccount", "createSession"} {
 		flows[method+" fails"] = func(_ *idp, c *auth.Config, _ *auth.OAuth) {
-			s := c.Adapter.(*store)
-			s.before = func(called string, _ ...any) error {
-				if called == method {
-					return boom
-				}
-				return nil
-			}
+			c.Adapter.(*store).before = failingAt(method, boom)
 		}
 	}
 	for name, set := range flows {
@@ -261,8 +252,7 @@ func TestNoSecretLeaksByOAuth(t *testing.T) {
 			} else if u, err := url.Parse(result.Location); err == nil {
 				s.idp.keep(u.Query().Get("state"), u.Query().Get("nonce"))
 			}
-			n := len(s.cookies) + len(s.idp.secrets)
-			assert.Truef(t, n >= 3, "only %d canaries", n)
+			assert.GreaterOrEqual(t, len(s.cookies)+len(s.idp.secrets), 3, "canaries")
 			failed := name != "succeeds" && strings.Contains(name, "fail")
 			assert.Falsef(t, failed && !strings.Contains(s.log.String(), "auth: request failed"), "nothing failed: %s", s.log)
 			s.wantNoLeaks(t, shown...)
@@ -318,13 +308,12 @@ func TestAnonymousGarbageIsAWarning(t *testing.T) {
 		}
 	}
 	book := &logBook{}
-	foreign, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://evil.example/auth/session", nil)
-	require.NoError(t, err)
+	foreign := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://evil.example/auth/session", nil))(t)
 	resp := auth.Auth(foreign, auth.Config{Secret: []string{secret}, Logger: book.logger()})
 	defer resp.Body.Close()
-	if log := book.String(); resp.StatusCode != http.StatusInternalServerError || !strings.Contains(log, "UntrustedHost") || strings.Contains(log, "level=ERROR") {
-		t.Errorf("a host that is not trusted: status %d, log %s", resp.StatusCode, log)
-	}
+	assert.Equal(t, http.StatusInternalServerError, resp.StatusCode, "a host that is not trusted: status")
+	assert.Contains(t, book.String(), "UntrustedHost")
+	assert.NotContains(t, book.String(), "level=ERROR")
 	failing := map[string]func(p *idp, c *auth.Config, o *auth.OAuth){
 		"a token request that fails": func(_ *idp, _ *auth.Config, o *auth.OAuth) {
 			o.Token.Request = func(context.Context, auth.TokenRequest) (*auth.TokenSet, error) {
@@ -393,12 +382,8 @@ func TestClientThatLeavesIsAWarning(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				log := book.String()
-				if got := strings.Contains(log, "level=ERROR"); got != c.alarm {
-					t.Errorf("an alarm: %v, want %v:\n%s", got, c.alarm, log)
-				}
-				if !c.alarm && !strings.Contains(log, "level=WARN") {
-					t.Errorf("nobody is told: %s", log)
-				}
+				assert.Equalf(t, c.alarm, strings.Contains(log, "level=ERROR"), "an alarm:\n%s", log)
+				assert.Truef(t, c.alarm || strings.Contains(log, "level=WARN"), "nobody is told: %s", log)
 			})
 		}
 	}

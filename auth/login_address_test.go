@@ -21,10 +21,7 @@ import (
 // says nothing about the victim's address. An account that proves the address
 // later is never merged with that user.
 func TestPreHijackByAnUnprovenAddress(t *testing.T) {
-	for name, prove := range map[string]func(st *stage, b *browser) *reply{
-		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
-		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "other", "victim") },
-	} {
+	for name, prove := range proofsElsewhere {
 		for _, dangerous := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				st := newStage(t, func(_ *stage, c *auth.Config) {
@@ -81,10 +78,7 @@ func TestDangerousLinkingNeedsMoreThanAFalse(t *testing.T) {
 // a user without an account. The person who proves the address gets that user,
 // and every earlier session of the user ends.
 func TestUserWithoutAnyWayInIsGiven(t *testing.T) {
-	for name, prove := range map[string]func(st *stage, b *browser) *reply{
-		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
-		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "idp", "ada") },
-	} {
+	for name, prove := range proofs {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t, nil)
 			st.store.users["half"] = adapter.User{ID: "half", Email: victim}
@@ -93,8 +87,7 @@ func TestUserWithoutAnyWayInIsGiven(t *testing.T) {
 			prove(st, b).wantLocation(t, origin)
 			u := st.userOf(b)
 			assert.Truef(t, u.ID == "half" && u.EmailVerified != nil, "signed in as %+v", u)
-			_, ok := st.store.sessions["old"]
-			assert.False(t, ok, "an old session of the user goes on")
+			assert.NotContains(t, st.store.sessions, "old", "an old session of the user goes on")
 		})
 	}
 	t.Run("not to who proves nothing", func(t *testing.T) {
@@ -255,9 +248,8 @@ func TestUserWithAPasswordIsNotGiven(t *testing.T) {
 				b := newBrowser(t, st)
 				st.wantPage(prove(st, b))
 				b.post("/auth/callback/credentials", "id", "u", "password", "pw").wantLocation(t, origin)
-				if proven := st.store.users["u"].EmailVerified != nil; proven != ids || st.idOf(b) != "u" {
-					t.Errorf("signed in as %q, the address is proven: %v", st.idOf(b), proven)
-				}
+				assert.Equal(t, "u", st.idOf(b), "signed in as")
+				assert.Equal(t, ids, st.store.users["u"].EmailVerified != nil, "the address is proven")
 				again := newBrowser(t, st)
 				if again := prove(st, again); ids {
 					again.wantLocation(t, origin) // and from now on the proof is enough
@@ -285,9 +277,8 @@ func TestNoOtherWayIn(t *testing.T) {
 				if answer == "no" {
 					st.wantPage(end, "Sign in with a password")
 				}
-				if signedIn := st.idOf(b) == "u"; signedIn != given || (st.store.users["u"].EmailVerified != nil) != given {
-					t.Errorf("given %v, want %v; location %s, user %+v", signedIn, given, end.location(), st.store.users["u"])
-				}
+				assert.Equalf(t, given, st.idOf(b) == "u", "given; location %s", end.location())
+				assert.Equal(t, given, st.store.users["u"].EmailVerified != nil, "the address is proven")
 			})
 		}
 	}
@@ -383,7 +374,7 @@ func TestFirstProofStays(t *testing.T) {
 					"the user is %+v, want the proof of %v", u, first)
 				st.clock.advance(time.Hour)
 			}
-			assert.Equalf(t, 1, updated, "%d events, want 1: the first link proved the address", updated)
+			assert.Equal(t, 1, updated, "events: the first link proved the address")
 		})
 	}
 }
@@ -393,10 +384,7 @@ func TestFirstProofStays(t *testing.T) {
 // signed in as the user.
 func TestProofOfAnAddressThatChanges(t *testing.T) {
 	t.Parallel()
-	for name, prove := range map[string]func(st *stage, b *browser) *reply{
-		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
-		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "idp", "ada") },
-	} {
+	for name, prove := range proofs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st := newStage(t, nil)

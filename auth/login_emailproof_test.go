@@ -19,9 +19,7 @@ func TestEmailProofOf(t *testing.T) {
 		{nil, auth.EmailUnstated}, {"", auth.EmailUnstated}, {"yes", auth.EmailUnstated}, {json.Number("2"), auth.EmailUnstated}, {2.0, auth.EmailUnstated},
 		{map[string]any{"a": true}, auth.EmailUnstated}, {[]any{true}, auth.EmailUnstated},
 	} {
-		if got := auth.EmailProofOf(c.flag); got != c.want {
-			t.Errorf("%#v is %v, want %v", c.flag, got, c.want)
-		}
+		assert.Equalf(t, c.want, auth.EmailProofOf(c.flag), "%#v", c.flag)
 	}
 }
 

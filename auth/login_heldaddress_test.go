@@ -35,9 +35,9 @@ func TestBothProofsTogetherLink(t *testing.T) {
 		l := b.press(page, "<span>Sign in with idp</span>").location() + "&login_hint=ada"
 		b.get("/auth/callback/idp?"+st.idp.authorize(t, l).Encode()).wantLocation(t, origin)
 		linked := st.store.accounts[adapter.AccountKey{Provider: "other", ProviderAccountID: "ada-there"}]
-		if u := st.userOf(b); u.EmailVerified == nil || linked.UserID != u.ID || linked.AccessToken == nil {
-			t.Fatalf("signed in as %+v, linked is %+v", u, linked)
-		}
+		u := st.userOf(b)
+		require.Truef(t, u.EmailVerified != nil && linked.UserID == u.ID && linked.AccessToken != nil,
+			"signed in as %+v, linked is %+v", u, linked)
 	})
 }
 
@@ -60,10 +60,7 @@ func TestProofOfAnotherBrowserLinksNothing(t *testing.T) {
 // TestStartAfresh: the person who has proven the address continues as a new
 // user. The other user loses only the address, and an event reports it.
 func TestStartAfresh(t *testing.T) {
-	for name, prove := range map[string]func(st *stage, b *browser) *reply{
-		"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
-		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "other", "victim") },
-	} {
+	for name, prove := range proofsElsewhere {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t, nil)
 			attacker, b := newBrowser(t, st), newBrowser(t, st)
@@ -76,7 +73,7 @@ func TestStartAfresh(t *testing.T) {
 			old, fresh := st.userOf(attacker), st.userOf(b)
 			assert.Truef(t, old.Email == "" && old.ID != fresh.ID && fresh.Email == victim && fresh.EmailVerified != nil,
 				"the old user is %+v, the new one %+v", old, fresh)
-			assert.Truef(t, len(st.released) == 1 && st.released[0] == victim, "released: %v", st.released)
+			assert.Equal(t, []string{victim}, st.released)
 			st.states = nil
 			again := newBrowser(t, st)
 			st.at(again, "idp", "mallory").wantLocation(t, origin) // the account is still there

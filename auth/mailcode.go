@@ -175,12 +175,8 @@ func (e *engine) callbackCode(ctx context.Context, r *request, p *Email, code, a
 // fromElsewhere reports whether a page of another site made the browser send the
 // request. Such a page must not use up tries.
 func fromElsewhere(h http.Header) bool {
-	for _, v := range h.Values("Sec-Fetch-Site") {
-		if v != "none" && v != "same-origin" {
-			return true
-		}
-	}
-	return false
+	foreign := func(v string) bool { return v != "none" && v != "same-origin" }
+	return slices.ContainsFunc(h.Values("Sec-Fetch-Site"), foreign)
 }
 
 var errWrongCode = &Error{Type: ErrVerification, Message: "the code is wrong, has expired or was used, was asked for in another browser, or too many wrong codes were tried"}

@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"context"
-	"html"
 	"maps"
 	"net/http"
 	"net/mail"
@@ -23,18 +22,6 @@ const verifyPage = origin + "/auth/verify-request?provider=email&type=email"
 // withCode configures a provider with Email.Code.
 func withCode(c *auth.Config) { c.Providers[0].(*auth.Email).Code = true }
 
-// typeCode types a code into the form of the page on which the browser is.
-func (b *browser) typeCode(page *reply, code string) *reply {
-	b.t.Helper()
-	form := formOfPage.FindStringSubmatch(page.body)
-	require.NotNilf(b.t, form, "no form on the page\n%s", page.body)
-	fields := []string{"code", code}
-	for _, m := range hiddenOfForm.FindAllStringSubmatch(form[2], -1) {
-		fields = append(fields, m[1], html.UnescapeString(m[2]))
-	}
-	return b.submit(form[1], fields...)
-}
-
 // TestCodeOnThePage: a person asks for a mail, types its code on the page that
 // follows, wrong at first, and is signed in where they wanted to go.
 func TestCodeOnThePage(t *testing.T) {
@@ -52,14 +39,14 @@ func TestCodeOnThePage(t *testing.T) {
 		"got %v %s", page.Header, page.body)
 	m := box.mails[0]
 	require.Truef(t, regexp.MustCompile(`^[0-9]{6}$`).MatchString(m.Code) && m.Token == m.Code &&
-		strings.HasPrefix(must(url.Parse(m.URL)).Query().Get("token"), m.Code),
+		strings.HasPrefix(must(url.Parse(m.URL))(t).Query().Get("token"), m.Code),
 		"code %q, token %q, link %s", m.Code, m.Token, m.URL)
-	wrong := b.typeCode(page, m.Code[1:]+m.Code[:1]+"0")
+	wrong := b.fill(page, "code", m.Code[1:]+m.Code[:1]+"0")
 	wrong.wantLocation(t, verifyPage+"&error=Verification")
 	again := b.get(wrong.location())
 	assert.Truef(t, strings.Contains(again.body, `role="alert"`) && strings.Contains(again.body, `aria-invalid="true"`),
 		"no error on %s", again.body)
-	b.typeCode(again, m.Code).wantLocation(t, origin+"/inbox")
+	b.fill(again, "code", m.Code).wantLocation(t, origin+"/inbox")
 	b.wantSession("ada+1@example.com")
 	b.open(box.last(t)).wantLocation(t, wrongCode) // the link had the same record
 	assert.NotContains(t, b.get(verifyPage).body, `name="code"`, "the page asks for a code that was used")
@@ -120,7 +107,7 @@ func TestWhatIsNoCodeCostsNothing(t *testing.T) {
 				"%.20q: sent to", typed)
 		}
 	}
-	assert.Equalf(t, before, len(s.tokens), "%d tries were counted", len(s.tokens)-before)
+	assert.Len(t, s.tokens, before, "tries were counted")
 	b.post("/auth/callback/email", "code", box.mails[0].Code, "email", "eve@example.com").wantLocation(t, wrongCode)
 	b.post("/auth/callback/email", "code", box.mails[0].Code[:3]+" "+box.mails[0].Code[3:]).wantLocation(t, origin)
 	for i, spell := range []rune{'０', '٠', '۰', '०'} {
@@ -156,15 +143,10 @@ func TestMailWithCode(t *testing.T) {
 	const firefox = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0 evil.example"
 	b := newBrowser(t, h)
 	b.get("/auth/signin")
-	csrf := strings.Split(must(url.QueryUnescape(b.cookies["__Host-authjs.csrf-token"].Value)), "|")[0]
+	csrf := strings.Split(must(url.QueryUnescape(b.cookies["__Host-authjs.csrf-token"].Value))(t), "|")[0]
 	b.do(http.MethodPost, "/auth/signin/email", strings.NewReader(url.Values{"email": {"ada@example.com"}, "csrfToken": {csrf}}.Encode()), http.Header{"User-Agent": {firefox}, "Content-Type": {"application/x-www-form-urlencoded"}}).wantLocation(t, verifyPage)
-	var got received
-	select {
-	case got = <-server.received:
-	case <-time.After(10 * time.Second):
-		t.Fatal("no mail arrived")
-	}
-	m := must(mail.ReadMessage(strings.NewReader(got.data)))
+	got := server.next(t)
+	m := must(mail.ReadMessage(strings.NewReader(got.data)))(t)
 	id := m.Header.Get("Message-ID")
 	assert.Truef(t, regexp.MustCompile(`^<[A-Za-z0-9]{20,}@example\.com>$`).MatchString(id), "Message-ID %s", id)
 	for name := range m.Header {
@@ -203,9 +185,8 @@ func TestMailNamesTheBrowser(t *testing.T) {
 			!strings.Contains(m.Text+m.HTML, "evil") && strings.Contains(m.Text, "for 1 minute."),
 			"%s: %v %s", header, err, m.Text)
 	}
-	if m, err := auth.EmailMessage(auth.VerificationRequest{URL: origin, Code: "012345", Provider: auth.Email{Code: true}}); err != nil || !strings.HasSuffix(m.Text, "@app.example.com #012345") {
-		t.Errorf("without a request: %v %q", err, m.Text)
-	}
+	m := must(auth.EmailMessage(auth.VerificationRequest{URL: origin, Code: "012345", Provider: auth.Email{Code: true}}))(t)
+	assert.Truef(t, strings.HasSuffix(m.Text, "@app.example.com #012345"), "without a request: %q", m.Text)
 }
 
 // TestCodeNeeds: a configuration that can't keep what Email.Code promises is
@@ -253,9 +234,7 @@ func TestCodeBesideOtherProviders(t *testing.T) {
 		return b.post("/auth/callback/"+id, "code", code, "email", "ada@example.com")
 	}
 	restarted := one.clone(start())
-	if r := post(two, "code", mailed[0].Code); r.location() == origin { // the code of the other browser
-		t.Errorf("another browser: sent to %s", r.location())
-	}
+	assert.NotEqual(t, origin, post(two, "code", mailed[0].Code).location(), "the code of the other browser: sent to")
 	assert.NotEqual(t, origin, post(two, "plain", mailed[3].Code).location(), "a provider without codes: sent to")
 	assert.NotEqual(t, origin, post(two, "own", mailed[3].Code).location(), "the code of another provider: sent to")
 	before := maps.Clone(s.tokens)
@@ -266,9 +245,8 @@ func TestCodeBesideOtherProviders(t *testing.T) {
 		assert.Falsef(t, left && key.Identifier == "ada@example.com", "left: %v", key)
 	}
 	for i, id := range []string{"code", "own"} {
-		if r := post(two, id, mailed[3+i].Code); r.location() == origin { // a sign-in ends the others of the address
-			t.Errorf("%s: sent to %s", id, r.location())
-		}
+		// A sign-in ends the others of the address.
+		assert.NotEqualf(t, origin, post(two, id, mailed[3+i].Code).location(), "%s: sent to", id)
 	}
 	two.open(mailed[5].URL).wantLocation(t, wrongCode)
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,8 +131,7 @@ func TestCodeOfAnotherBrowser(t *testing.T) {
 	}
 	eve.wantNoSession()
 	assert.Equalf(t, before, len(s.tokens), "a stranger changed the store: %d records, then", before)
-	n := len(attempts) - attemptsBefore
-	assert.Equalf(t, 120, n, "Limit saw %d of 120 guesses", n)
+	assert.Len(t, attempts[attemptsBefore:], 120, "guesses that Limit saw")
 	for _, a := range attempts[attemptsBefore:] {
 		assert.Truef(t, a.Identifier == "" && a.Code && a.Type == auth.TypeEmail && a.Provider == "email",
 			"the attempt %+v names the victim", a)
@@ -161,8 +162,7 @@ func TestWrongTextEndsNoLink(t *testing.T) {
 				b.guess(text, "ada@example.com").wantLocation(t, wrongCode)
 			}
 		}
-		require.True(t, slices.ContainsFunc(identifiers(s), func(id string) bool { return id == "ada@example.com" }),
-			"the link was deleted")
+		require.Contains(t, identifiers(s), "ada@example.com", "the link was deleted")
 		b.get(box.last(t)).wantLocation(t, origin)
 	}
 }
@@ -196,8 +196,7 @@ func TestMailHasFiveTries(t *testing.T) {
 				}
 			}
 			wg.Wait()
-			n := asked()
-			assert.Equalf(t, 5, n, "%d guesses were looked up, want 5", n)
+			assert.Equal(t, 5, asked(), "guesses that were looked up")
 			b.guess("493817", "ada@example.com").wantLocation(t, wrongCode)
 			b.wantNoSession()
 			for key, record := range s.tokens { // a store may drop what has expired by its own clock
@@ -230,29 +229,20 @@ func twin(t testing.TB, s capable, id string, code string) (*auth.Handler, *outb
 
 // lookups counts the tokens of an address that are looked up.
 func lookups(s capable, address string) func() int {
-	var mu sync.Mutex
-	n := 0
+	var n atomic.Int32
 	s.before = func(method string, args ...any) error {
 		if key, ok := args[0].(adapter.VerificationTokenKey); ok && method == "useVerificationToken" && key.Identifier == address {
-			mu.Lock()
-			n++
-			mu.Unlock()
+			n.Add(1)
 		}
 		return nil
 	}
-	return func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		return n
-	}
+	return func() int { return int(n.Load()) }
 }
 
 // clone is a browser with the same cookies that talks to another process.
 func (b *browser) clone(h http.Handler) *browser {
 	c := newBrowser(b.t, h)
-	for name, cookie := range b.cookies {
-		c.cookies[name] = cookie
-	}
+	maps.Copy(c.cookies, b.cookies)
 	return c
 }
 
@@ -289,8 +279,7 @@ func TestAddressHasThirtyWrongCodesADay(t *testing.T) {
 				}
 			}
 			wg.Wait()
-			n := asked()
-			assert.Equalf(t, 30, n, "%d codes were compared, want 30", n)
+			assert.Equal(t, 30, asked(), "codes that were compared")
 			// Codes of the address are refused, those of others are not, and links work.
 			victim.guess("4938", "ada@example.com").wantLocation(t, wrongCode)
 			grace := newBrowser(t, h)
@@ -324,13 +313,8 @@ func TestSpellingsShareWrongCodes(t *testing.T) {
 			b.guess("000000", address).wantLocation(t, wrongCode)
 		}
 	}
-	counted := 0
-	for _, id := range identifiers(s) {
-		if strings.HasPrefix(id, "wrong-codes:") {
-			counted++
-		}
-	}
-	assert.Equalf(t, 30, counted, "%d wrong codes are counted, want 30", counted)
+	counted := slices.DeleteFunc(identifiers(s), func(id string) bool { return !strings.HasPrefix(id, "wrong-codes:") })
+	assert.Len(t, counted, 30, "wrong codes that are counted")
 	newBrowser(t, h).open(box.last(t)).wantLocation(t, origin)
 }
 
@@ -437,7 +421,7 @@ func TestHandleIsNotShown(t *testing.T) {
 		shown = append(shown, c.Value)
 	}
 	assert.Nil(t, b.cookies["__Host-authjs.link"], "the clear cookie of links names a link with a code")
-	token := must(url.Parse(box.last(t))).Query().Get("token")
+	token := must(url.Parse(box.last(t)))(t).Query().Get("token")
 	handle := strings.TrimPrefix(token, "493817")
 	raw, err := hex.DecodeString(handle)
 	require.Truef(t, err == nil && len(raw) >= 16, "the handle is %q", handle)
@@ -456,9 +440,7 @@ func TestHandleIsNotShown(t *testing.T) {
 	require.Truef(t, cookie != nil && cookie.Secure && cookie.HttpOnly && cookie.Path == "/" && cookie.Domain == "" &&
 		cookie.SameSite == http.SameSiteLaxMode && cookie.MaxAge == 86400,
 		"the cookie is %+v", cookie)
-	if strings.Count(cookie.Value, ".") != 4 { // compact JWE
-		t.Errorf("the cookie is not encrypted: %s", cookie.Value)
-	}
+	assert.Equalf(t, 4, strings.Count(cookie.Value, "."), "the cookie is no compact JWE: %s", cookie.Value)
 }
 
 // TestCookieOfAnotherCode: a cookie that was changed, is of another request, of
@@ -549,9 +531,7 @@ func TestCodesOutliveARotation(t *testing.T) {
 		b.h = handler(fresh, old)
 		b.guess("000000", "ada@example.com").wantLocation(t, wrongCode)
 		over := b.clone(b.h)
-		if r := b.guess("493817", "ada@example.com"); r.location() != origin { // the fifth try
-			t.Errorf("%s: sent to %s", name, r.location())
-		}
+		assert.Equalf(t, origin, b.guess("493817", "ada@example.com").location(), "%s: the fifth try: sent to", name)
 		over.guess("493817", "ada@example.com").wantLocation(t, wrongCode)
 	}
 }
@@ -610,9 +590,8 @@ func TestStoreFailsAtAGuess(t *testing.T) {
 		}
 		return count(method, args...)
 	}
-	if r := b.guess("493817", "ada@example.com"); r.StatusCode != http.StatusServiceUnavailable || asked() != 0 {
-		t.Errorf("status %d, %d lookups", r.StatusCode, asked())
-	}
+	assert.Equal(t, http.StatusServiceUnavailable, b.guess("493817", "ada@example.com").StatusCode)
+	assert.Zero(t, asked(), "lookups")
 	s.before = nil
 	b.guess("493817", "ada@example.com").wantLocation(t, origin)
 }
@@ -656,10 +635,7 @@ func TestShortTokenNeedsAnAdapterThatCounts(t *testing.T) {
 func TestLinksCostWhatTheyCost(t *testing.T) {
 	calls := func(configure func(p *auth.Email)) (list []string) {
 		h, s, box := mailSite(t, func(c *auth.Config) { configure(c.Providers[0].(*auth.Email)) })
-		s.before = func(method string, _ ...any) error {
-			list = append(list, method)
-			return nil
-		}
+		s.before = noting(&list)
 		b := newBrowser(t, h)
 		b.ask("ada@example.com")
 		b.get(box.last(t)).wantLocation(t, origin)
@@ -671,6 +647,6 @@ func TestLinksCostWhatTheyCost(t *testing.T) {
 	for name, got := range map[string][]string{
 		"plain": calls(func(*auth.Email) {}), "long tokens": calls(func(p *auth.Email) { codes(p, strings.Repeat("unguessable-", 4)) }),
 	} {
-		assert.Truef(t, slices.Equal(got, want), "%s: %v", name, got)
+		assert.Equal(t, want, got, name)
 	}
 }

@@ -204,10 +204,8 @@ func speculative(h http.Header) bool {
 		}
 	}
 	for name, want := range map[string]string{"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"} {
-		for _, v := range h.Values(name) {
-			if v != want {
-				return true
-			}
+		if slices.ContainsFunc(h.Values(name), func(v string) bool { return v != want }) {
+			return true
 		}
 	}
 	return false

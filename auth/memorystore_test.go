@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"sync"
 
@@ -33,6 +34,31 @@ func newStore() *store {
 	}
 }
 
+// failingAt makes a method of a store return an error.
+func failingAt(method string, err error) func(string, ...any) error {
+	return func(called string, _ ...any) error {
+		if called == method {
+			return err
+		}
+		return nil
+	}
+}
+
+// counting counts the calls of a method of a store.
+func counting(method string, calls *int) func(string, ...any) error {
+	return func(called string, _ ...any) error {
+		if called == method {
+			*calls++
+		}
+		return nil
+	}
+}
+
+// noting notes which methods of a store are called.
+func noting(calls *[]string) func(string, ...any) error {
+	return func(method string, _ ...any) error { *calls = append(*calls, method); return nil }
+}
+
 // enter starts a method; the caller unlocks.
 func (s *store) enter(ctx context.Context, method string, args ...any) error {
 	if s.before != nil {
@@ -43,6 +69,18 @@ func (s *store) enter(ctx context.Context, method string, args ...any) error {
 	}
 	s.mu.Lock()
 	return ctx.Err()
+}
+
+// take removes a record, and returns it if it was there.
+func take[K comparable, V any](ctx context.Context, s *store, method string, records map[K]V, key K) (*V, error) {
+	err := s.enter(ctx, method, key)
+	defer s.mu.Unlock()
+	v, ok := records[key]
+	if err != nil || !ok {
+		return nil, err
+	}
+	delete(records, key)
+	return &v, nil
 }
 
 func (s *store) byEmail(email string) *adapter.User {
@@ -114,14 +152,7 @@ func (s *store) UpdateUser(ctx context.Context, c adapter.UserUpdate) (*adapter.
 }
 
 func (s *store) DeleteUser(ctx context.Context, id string) (*adapter.User, error) {
-	err := s.enter(ctx, "deleteUser", id)
-	defer s.mu.Unlock()
-	u, ok := s.users[id]
-	if err != nil || !ok {
-		return nil, err
-	}
-	delete(s.users, id)
-	return &u, nil
+	return take(ctx, s, "deleteUser", s.users, id)
 }
 
 func (s *store) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
@@ -171,14 +202,7 @@ func (s *store) UpdateSession(ctx context.Context, c adapter.SessionUpdate) (*ad
 }
 
 func (s *store) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
-	err := s.enter(ctx, "deleteSession", token)
-	defer s.mu.Unlock()
-	v, ok := s.sessions[token]
-	if err != nil || !ok {
-		return nil, err
-	}
-	delete(s.sessions, token)
-	return &v, nil
+	return take(ctx, s, "deleteSession", s.sessions, token)
 }
 
 func (s *store) CreateVerificationToken(ctx context.Context, v adapter.VerificationToken) (*adapter.VerificationToken, error) {
@@ -195,14 +219,7 @@ func (s *store) CreateVerificationToken(ctx context.Context, v adapter.Verificat
 }
 
 func (s *store) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-	err := s.enter(ctx, "useVerificationToken", key)
-	defer s.mu.Unlock()
-	v, ok := s.tokens[key]
-	if err != nil || !ok {
-		return nil, err
-	}
-	delete(s.tokens, key)
-	return &v, nil
+	return take(ctx, s, "useVerificationToken", s.tokens, key)
 }
 
 // capable is a store that has the optional interfaces of an adapter, too.
@@ -277,36 +294,21 @@ func (s capable) ListSessionsByUserID(ctx context.Context, userID string) ([]ada
 func (s capable) DeleteSessionsByUserID(ctx context.Context, userID, except string) (int64, error) {
 	err := s.enter(ctx, "deleteSessionsByUserId", userID, except)
 	defer s.mu.Unlock()
-	n := int64(0)
-	for token, v := range s.sessions {
-		if v.UserID == userID && token != except {
-			delete(s.sessions, token)
-			n++
-		}
-	}
-	return n, err
+	before := len(s.sessions)
+	maps.DeleteFunc(s.sessions, func(key string, v adapter.Session) bool { return v.UserID == userID && key != except })
+	return int64(before - len(s.sessions)), err
 }
 
 func (s capable) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
 	err := s.enter(ctx, "deleteVerificationTokens", identifier)
 	defer s.mu.Unlock()
-	n := int64(0)
-	for key := range s.tokens {
-		if key.Identifier == identifier {
-			delete(s.tokens, key)
-			n++
-		}
-	}
-	return n, err
+	before := len(s.tokens)
+	maps.DeleteFunc(s.tokens, func(key adapter.VerificationTokenKey, _ adapter.VerificationToken) bool {
+		return key.Identifier == identifier
+	})
+	return int64(before - len(s.tokens)), err
 }
 
 func (s capable) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
-	err := s.enter(ctx, "unlinkAccount", key)
-	defer s.mu.Unlock()
-	a, ok := s.accounts[key]
-	if err != nil || !ok {
-		return nil, err
-	}
-	delete(s.accounts, key)
-	return &a, nil
+	return take(ctx, s.store, "unlinkAccount", s.accounts, key)
 }

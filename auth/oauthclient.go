@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,10 +60,7 @@ func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 		}
 	}
 	o.formPost = p.Authorization.Params.Get("response_mode") == "form_post" || strings.Contains(o.authorization, "response_mode=form_post")
-	proxy := p.RedirectProxyURL
-	if proxy == "" {
-		proxy = c.RedirectProxyURL
-	}
+	proxy := cmp.Or(p.RedirectProxyURL, c.RedirectProxyURL)
 	if proxy != "" {
 		if u, err := url.Parse(proxy); err == nil && !o.formPost {
 			o.proxy, o.proxyOrigin = strings.TrimSuffix(proxy, "/")+"/callback/"+p.ID, wire.OriginOf(u)

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -126,10 +127,7 @@ func stored(p *OAuth, tokens TokenSet) func(context.Context) (TokenSet, error) {
 
 // defaultProfile takes id, name, email and image from the standard claims.
 func defaultProfile(p Profile) *User {
-	u := &User{ID: p.String("sub"), Email: p.String("email")}
-	if u.ID == "" {
-		u.ID = p.String("id")
-	}
+	u := &User{ID: cmp.Or(p.String("sub"), p.String("id")), Email: p.String("email")}
 	for _, claim := range []string{"name", "nickname", "preferred_username"} {
 		if s, ok := p[claim].(string); ok && s != "" {
 			u.Name = s

@@ -21,17 +21,13 @@ func TestTwoPeopleWithOneNumber(t *testing.T) {
 		float64(1<<53 - 1): "9007199254740991", float64(1 << 53): "", float64(-1 << 53): "", 1e300: "", math.Inf(1): "", 7.0: "7", 1.5: "1.5",
 		json.Number("9007199254740993"): "9007199254740993", int64(1<<62 + 1): "4611686018427387905", true: "",
 	} {
-		if got := (auth.Profile{"id": v}).String("id"); got != want {
-			t.Errorf("%v (%T) is %q, want %q", v, v, got, want)
-		}
+		assert.Equalf(t, want, (auth.Profile{"id": v}).String("id"), "%v (%T)", v, v)
 	}
 	assert.Empty(t, (auth.Profile{"id": math.NaN()}).String("id"), "NaN")
 	people := map[string]bool{}
 	for _, id := range []string{"9007199254740992", "9007199254740993"} {
 		var p map[string]any
-		if err := json.Unmarshal([]byte(`{"id":`+id+`}`), &p); err != nil { // without UseNumber, as a hook may do
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(`{"id":`+id+`}`), &p)) // without UseNumber, as a hook may do
 		people[auth.Profile(p).String("id")] = true
 	}
 	assert.Truef(t, people[""] && len(people) == 1, "two people are %v, want nobody", people)

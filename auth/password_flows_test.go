@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,20 +35,19 @@ func TestForgottenPassword(t *testing.T) {
 			"status %d", page.StatusCode)
 		link := s.link()
 		for range 3 {
-			if page = b.get(link); page.StatusCode != http.StatusOK || !strings.Contains(page.body, `autocomplete="new-password"`) {
-				t.Fatalf("status %d: %s", page.StatusCode, page.body)
-			}
+			page = b.get(link)
+			require.Equal(t, http.StatusOK, page.StatusCode)
+			require.Contains(t, page.body, `autocomplete="new-password"`)
 		}
 		for _, refused := range []string{"short", "passwordpassword", "ada@example.com ada", strings.Repeat("x", 4097), "a\x00" + goodPassword, strings.Repeat("ä1", 70)} {
-			if r := b.fill(page, "password", refused); r.StatusCode != http.StatusBadRequest || !strings.Contains(r.body, `role="alert"`) || !strings.Contains(r.body, "aria-invalid") {
-				t.Errorf("%.20q: status %d", refused, r.StatusCode)
-			}
+			r := b.fill(page, "password", refused)
+			assert.Truef(t, r.StatusCode == http.StatusBadRequest && strings.Contains(r.body, `role="alert"`) && strings.Contains(r.body, "aria-invalid"),
+				"%.20q: status %d", refused, r.StatusCode)
 		}
 		b.fill(page, "password", otherPassword).wantLocation(t, origin+"/notes")
 		b.wantSession("ada@example.com")
 		thief.wantNoSession()
-		kinds := s.kinds()
-		assert.Truef(t, slices.Equal(kinds, []pw.MailKind{pw.MailReset, pw.MailChanged}), "mails: %v", kinds)
+		assert.Equal(t, []pw.MailKind{pw.MailReset, pw.MailChanged}, s.kinds(), "mails")
 		assert.Equal(t, http.StatusForbidden, s.choose(s.browser(), link, goodPassword).StatusCode,
 			"the link counts twice: status")
 		s.signIn(s.browser(), "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
@@ -69,8 +69,7 @@ func TestPasswordLinks(t *testing.T) {
 	var links []string
 	for n := range 8 {
 		b.post("/auth/password/forgot", "email", "ada@example.com")
-		got := len(s.mails)
-		require.Equalf(t, min(n+1, 5), got, "%d mails after %d forms", got, n+1)
+		require.Lenf(t, s.mails, min(n+1, 5), "mails after %d forms", n+1)
 		if n < 5 {
 			links = append(links, s.link())
 		}
@@ -85,16 +84,14 @@ func TestPasswordLinks(t *testing.T) {
 	}
 	for key := range s.store.tokens {
 		for _, link := range links {
-			if token := queryOf(t, link).Get("token"); strings.Contains(key.Token, token) || strings.Contains(key.Identifier, "@") {
-				t.Errorf("the store has the token or the address: %v", key)
-			}
+			assert.NotContains(t, key.Token, queryOf(t, link).Get("token"), "the store has the token")
+			assert.NotContains(t, key.Identifier, "@", "the store has the address")
 		}
 	}
 	s.choose(s.browser(), links[2], otherPassword).wantLocation(t, origin)
 	for _, link := range links {
-		if r := s.choose(s.browser(), link, goodPassword); r.StatusCode != http.StatusForbidden {
-			t.Errorf("a link after another was used: status %d to %s", r.StatusCode, r.location())
-		}
+		assert.Equal(t, http.StatusForbidden, s.choose(s.browser(), link, goodPassword).StatusCode,
+			"a link after another was used: status")
 	}
 	s.kinds()
 	b.post("/auth/password/forgot", "email", "ada@example.com") // there is room again
@@ -123,9 +120,7 @@ func TestPasswordLinkOfAGateway(t *testing.T) {
 		"none":  func(link string) string { return link },
 		"&amp;": func(link string) string { return strings.ReplaceAll(link, "&", "&amp;") },
 		"decoded": func(link string) string {
-			decoded, err := url.PathUnescape(link)
-			require.NoError(t, err)
-			return decoded
+			return must(url.PathUnescape(link))(t)
 		},
 	} {
 		s := newPasswordSite(t, nil)
@@ -145,19 +140,17 @@ func TestPasswordLinkOnce(t *testing.T) {
 	s.browser().post("/auth/password/sign-up", "email", "ada@example.com")
 	link := s.link()
 	var all sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
+	var done atomic.Int32
 	for range 16 {
 		all.Go(func() {
 			if r := s.choose(s.browser(), link, goodPassword); r.StatusCode == http.StatusFound {
-				mu.Lock()
-				done++
-				mu.Unlock()
+				done.Add(1)
 			}
 		})
 	}
 	all.Wait()
-	assert.Truef(t, done == 1 && len(s.store.users) == 1, "%d times, %d users", done, len(s.store.users))
+	assert.EqualValues(t, 1, done.Load(), "how often a password was chosen")
+	assert.Len(t, s.store.users, 1)
 }
 
 // TestNobodyLearnsWhoHasAnAddress: page, status, cookies and the number of mails are
@@ -222,8 +215,7 @@ func TestSignUpOfSomebodyWhoIsThere(t *testing.T) {
 			strings.Contains(m.Text, "app.example.com"),
 			"the mail %q", m.Text)
 	}
-	kinds := s.kinds()
-	assert.Truef(t, slices.Equal(kinds, []pw.MailKind{pw.MailSignUpKnown, pw.MailSignUp}), "mails: %v", kinds)
+	assert.Equal(t, []pw.MailKind{pw.MailSignUpKnown, pw.MailSignUp}, s.kinds(), "mails")
 	assert.True(t, s.stored(id) == before && len(s.store.users) == 1, "something changed")
 }
 
@@ -233,9 +225,8 @@ func TestChangePassword(t *testing.T) {
 	t.Parallel()
 	eachStrategy(t, func(t *testing.T, s *passwordSite) {
 		s.member("ada@example.com", goodPassword)
-		if r := s.browser().get("/auth/password/change"); !strings.HasPrefix(r.location(), origin+"/auth/signin?callbackUrl=") {
-			t.Errorf("nobody is signed in: sent to %s", r.location())
-		}
+		location := s.browser().get("/auth/password/change").location()
+		assert.Truef(t, strings.HasPrefix(location, origin+"/auth/signin?callbackUrl="), "nobody is signed in: sent to %s", location)
 		b, other := s.browser(), s.browser()
 		s.signIn(b, "ada@example.com", goodPassword)
 		s.signIn(other, "ada@example.com", goodPassword)
@@ -255,16 +246,15 @@ func TestChangePassword(t *testing.T) {
 			r := b.fill(page, append(fields, "password", "eleven green bottles on a wall")...)
 			assert.Equalf(t, http.StatusForbidden, r.StatusCode, "%.40v: status", fields)
 		}
-		if r := b.fill(page, "current", otherPassword, "password", otherPassword); r.StatusCode != http.StatusBadRequest || !strings.Contains(r.body, "This is your password already") {
-			t.Errorf("the same password: status %d", r.StatusCode)
-		}
+		same := b.fill(page, "current", otherPassword, "password", otherPassword)
+		assert.Truef(t, same.StatusCode == http.StatusBadRequest && strings.Contains(same.body, "This is your password already"),
+			"the same password: status %d", same.StatusCode)
 		other.wantSession("ada@example.com")
 		b.fill(page, "current", otherPassword, "password", goodPassword).wantLocation(t, origin)
 		b.wantSession("ada@example.com")
 		other.wantNoSession()
 		assert.NotEqual(t, key, b.cookies["__Secure-authjs.session-token"].Value, "the session has its old key")
-		kinds := s.kinds()
-		assert.Truef(t, slices.Equal(kinds, []pw.MailKind{pw.MailChanged}), "mails: %v", kinds)
+		assert.Equal(t, []pw.MailKind{pw.MailChanged}, s.kinds(), "mails")
 		s.signIn(s.browser(), "ada@example.com", otherPassword).wantLocation(t, wrongPassword)
 		s.signIn(s.browser(), "ada@example.com", goodPassword).wantLocation(t, origin)
 	})
@@ -279,9 +269,8 @@ func TestRemovePassword(t *testing.T) {
 		b := s.browser()
 		s.signIn(b, "ada@example.com", goodPassword)
 		page := b.get("/auth/password/remove")
-		if r := b.fill(page); r.StatusCode != http.StatusConflict || s.stored(id).Hash == "" {
-			t.Fatalf("the only way: status %d", r.StatusCode)
-		}
+		require.Equal(t, http.StatusConflict, b.fill(page).StatusCode, "the only way: status")
+		require.NotEmpty(t, s.stored(id).Hash, "the only way is gone")
 		key := adapter.AccountKey{Provider: "github", ProviderAccountID: "1"}
 		s.store.accounts[key] = adapter.Account{Provider: "github", ProviderAccountID: "1", UserID: id, Type: "oauth"}
 		s.clock.advance(time.Hour)

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,21 +14,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hijack is a site on which an attacker wants to be in the user whom the victim uses
-// later.
+// hijack is a site on which an attacker, whose password is otherPassword, wants to be
+// in the user whom the victim, whose password is goodPassword, uses later.
 type hijack struct {
 	*stage
-	keeper            keeper
-	mails             []pw.Mail
-	attacker, victim  *browser
-	attackersPassword string
-	victimsPassword   string
-	proof             string
+	keeper           keeper
+	mails            []pw.Mail
+	attacker, victim *browser
+	proof            string
 }
 
 func newHijack(t *testing.T, proof string, strategy auth.Strategy) *hijack {
 	t.Helper()
-	h := &hijack{attackersPassword: otherPassword, victimsPassword: goodPassword, proof: proof}
+	h := &hijack{proof: proof}
 	h.stage = newStage(t, func(st *stage, c *auth.Config) {
 		h.keeper = keeper{st.store, map[string]adapter.Password{}}
 		c.Adapter, c.Session.Strategy = h.keeper, strategy
@@ -61,6 +60,21 @@ func (h *hijack) chooseIn(b *browser, path string, fields ...string) *reply {
 	return b.fill(page, fields...)
 }
 
+// prove proves the victim's address, with a new password after the form at path.
+func (h *hijack) prove(path string) *reply {
+	h.t.Helper()
+	switch h.proof {
+	case "password":
+		h.victim.post(path, "email", victim)
+		// The person opens the first link in the mailbox, whoever asked for it.
+		return h.chooseIn(h.victim, h.firstLink(), "password", goodPassword)
+	case "mail":
+		return h.byMail(h.victim)
+	}
+	h.states = true
+	return h.at(h.victim, "other", "victim")
+}
+
 // steps are what the attacker does, and the victim.
 var hijackSteps = map[string]func(h *hijack){
 	"attacker signs in at a provider": func(h *hijack) {
@@ -68,27 +82,16 @@ var hijackSteps = map[string]func(h *hijack){
 		h.at(h.attacker, "idp", "mallory")
 	},
 	"attacker sets a password": func(h *hijack) {
-		h.chooseIn(h.attacker, "/auth/password/change", "password", h.attackersPassword)
+		h.chooseIn(h.attacker, "/auth/password/change", "password", otherPassword)
 	},
 	"attacker types it into forms": func(h *hijack) {
 		for _, path := range []string{"/auth/password/sign-up", "/auth/password/forgot"} {
-			h.attacker.post(path, "email", victim, "password", h.attackersPassword, "new", h.attackersPassword)
+			h.attacker.post(path, "email", victim, "password", otherPassword, "new", otherPassword)
 		}
-		h.attacker.post("/auth/password/choose", "for", "sign-up", "email", victim, "token", "x", "password", h.attackersPassword)
+		h.attacker.post("/auth/password/choose", "for", "sign-up", "email", victim, "token", "x", "password", otherPassword)
 	},
 	"victim": func(h *hijack) {
-		var r *reply
-		switch h.proof {
-		case "password":
-			h.victim.post("/auth/password/sign-up", "email", victim)
-			// The person opens the first link in the mailbox, whoever asked for it.
-			r = h.chooseIn(h.victim, h.firstLink(), "password", h.victimsPassword)
-		case "mail":
-			r = h.byMail(h.victim)
-		default:
-			h.states = true
-			r = h.at(h.victim, "other", "victim")
-		}
+		r := h.prove("/auth/password/sign-up")
 		if strings.Contains(r.body, "Start afresh") {
 			h.victim.press(r, "Start afresh")
 		}
@@ -116,11 +119,7 @@ func orders(texts []string) [][]string {
 // victim's user afterwards.
 func TestPasswordPreHijack(t *testing.T) {
 	t.Parallel()
-	var names []string
-	for name := range hijackSteps {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(hijackSteps))
 	for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
 		for _, proof := range []string{"password", "mail", "provider"} {
 			for _, order := range orders(names) {
@@ -147,7 +146,7 @@ func (h *hijack) wantSafe(t *testing.T) {
 	}
 	wantOther("session", h.attacker)
 	b := newBrowser(t, h.stage)
-	b.post("/auth/callback/password", "email", victim, "password", h.attackersPassword)
+	b.post("/auth/callback/password", "email", victim, "password", otherPassword)
 	wantOther("password", b)
 	b = newBrowser(t, h.stage)
 	h.states = nil
@@ -155,7 +154,7 @@ func (h *hijack) wantSafe(t *testing.T) {
 	wantOther("provider", b)
 	if h.proof == "password" && h.keeper.passwords[own].Hash != "" {
 		b = newBrowser(t, h.stage)
-		b.post("/auth/callback/password", "email", victim, "password", h.victimsPassword)
+		b.post("/auth/callback/password", "email", victim, "password", goodPassword)
 		assert.Equal(t, own, h.idOf(b), "the victim's password does not count")
 	}
 }
@@ -167,29 +166,15 @@ func TestPasswordIsAWayIn(t *testing.T) {
 	t.Parallel()
 	for _, proof := range []string{"password", "mail", "provider"} {
 		h := newHijack(t, proof, auth.StrategyDatabase)
-		hash, err := pw.NewHasher(fastHashing)
-		require.NoError(t, err)
-		stored, err := hash.Hash(t.Context(), "", otherPassword)
-		require.NoError(t, err)
+		hash := must(pw.NewHasher(fastHashing))(t)
+		stored := must(hash.Hash(t.Context(), "", otherPassword))(t)
 		h.store.users["imported"] = adapter.User{ID: "imported", Email: victim}
 		h.keeper.passwords["imported"] = adapter.Password{UserID: "imported", Hash: stored}
-		var r *reply
-		switch proof {
-		case "password":
-			h.victim.post("/auth/password/forgot", "email", victim)
-			r = h.chooseIn(h.victim, h.firstLink(), "password", goodPassword)
-		case "mail":
-			r = h.byMail(h.victim)
-		default:
-			h.states = true
-			r = h.at(h.victim, "other", "victim")
-		}
-		h.wantPage(r, "a password")
+		h.wantPage(h.prove("/auth/password/forgot"), "a password")
 		assert.Equalf(t, stored, h.keeper.passwords["imported"].Hash, "%s: the password was changed", proof)
 		h.victim.post("/auth/callback/password", "email", victim, "password", otherPassword).wantLocation(t, origin)
-		if u := h.store.users["imported"]; u.EmailVerified == nil || h.idOf(h.victim) != "imported" {
-			t.Errorf("%s: the sign-in did not confirm the address: %+v", proof, u)
-		}
+		assert.NotNilf(t, h.store.users["imported"].EmailVerified, "%s: the sign-in did not confirm the address", proof)
+		assert.Equal(t, "imported", h.idOf(h.victim), proof)
 	}
 }
 
@@ -207,7 +192,7 @@ func TestPasswordResetDuringSignIn(t *testing.T) {
 				s.store.mu.Lock()
 				defer s.store.mu.Unlock()
 				p := s.store.passwords[id]
-				p.State = `{"version":"another","changed":` + "1" + `}`
+				p.State = `{"version":"another","changed":1}`
 				s.store.passwords[id] = p
 				clear(s.store.sessions)
 			}

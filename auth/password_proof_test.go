@@ -26,9 +26,7 @@ func (s *passwordSite) timed(b *browser, path, address string) time.Duration {
 	form := url.Values{"csrfToken": {b.csrf()}, "email": {address}, "password": {otherPassword}}.Encode()
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, origin+path, strings.NewReader(form))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for _, c := range b.cookies {
-		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
-	}
+	b.addCookies(r)
 	w := httptest.NewRecorder()
 	began := time.Now()
 	s.ServeHTTP(w, r)
@@ -151,9 +149,7 @@ func TestPasswordFlood(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Accept", "text/html")
 		r.RemoteAddr = client + ":1234"
-		for _, c := range attacker.cookies {
-			r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
-		}
+		attacker.addCookies(r)
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
 		return w
@@ -206,16 +202,9 @@ func TestPasswordStoreFails(t *testing.T) {
 	for _, method := range []string{"getUserByEmail", "getPassword", "swapPassword", "createSession"} {
 		s := newPasswordSite(t, nil)
 		s.member("ada@example.com", goodPassword)
-		s.store.before = func(m string, _ ...any) error {
-			if m == method {
-				return errors.New("the store is down")
-			}
-			return nil
-		}
+		s.store.before = failingAt(method, errors.New("the store is down"))
 		b := s.browser()
-		if r := s.signIn(b, "ada@example.com", goodPassword); r.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("%s: status %d to %s", method, r.StatusCode, r.location())
-		}
+		assert.Equal(t, http.StatusServiceUnavailable, s.signIn(b, "ada@example.com", goodPassword).StatusCode, method)
 		s.store.before = nil
 		b.wantNoSession()
 	}

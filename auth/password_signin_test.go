@@ -38,9 +38,8 @@ func TestPasswordSignIn(t *testing.T) {
 		b.wantNoSession()
 		s.signIn(b, " Ada@Example.COM", goodPassword, "callbackUrl", "/notes").wantLocation(t, origin+"/notes")
 		b.wantSession("ada@example.com")
-		if got := s.stored(id); strings.Contains(got.State, "failures") || !strings.HasPrefix(got.Hash, "$argon2id$") {
-			t.Errorf("after the right password: %+v", got)
-		}
+		assert.NotContains(t, s.stored(id).State, "failures")
+		assert.Regexp(t, `^\$argon2id\$`, s.stored(id).Hash)
 		assert.NotContains(t, s.log.String(), goodPassword, "the log has the password")
 	})
 }
@@ -66,8 +65,7 @@ func TestPasswordImported(t *testing.T) {
 	s := newPasswordSite(t, func(_ *passwordSite, _ *auth.Config, p *pw.Settings) {
 		p.Hashing.Imported = []pw.Format{pw.Bcrypt{Cost: bcrypt.MinCost}}
 	})
-	hash, err := bcrypt.GenerateFromPassword([]byte(goodPassword), bcrypt.MinCost)
-	require.NoError(t, err)
+	hash := must(bcrypt.GenerateFromPassword([]byte(goodPassword), bcrypt.MinCost))(t)
 	s.store.users["old"] = adapter.User{ID: "old", Email: "old@example.com", EmailVerified: new(time.Now())}
 	s.store.passwords["old"] = adapter.Password{UserID: "old", Hash: string(hash)}
 	s.signIn(s.browser(), "old@example.com", "wrong").wantLocation(t, wrongPassword)
@@ -79,9 +77,8 @@ func TestPasswordImported(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := s.stored("old"); strings.Contains(got.State, "failures") || !strings.HasPrefix(got.Hash, "$argon2id$") {
-		t.Errorf("left: %+v", got)
-	}
+	assert.NotContains(t, s.stored("old").State, "failures")
+	assert.Regexp(t, `^\$argon2id\$`, s.stored("old").Hash)
 	s.signIn(s.browser(), "old@example.com", goodPassword).wantLocation(t, origin)
 }
 
@@ -102,18 +99,13 @@ func TestPasswordFailures(t *testing.T) {
 	var all sync.WaitGroup
 	for range 150 {
 		all.Go(func() {
-			own := s.browser()
-			own.cookies = map[string]*http.Cookie{}
-			for k, v := range b.cookies {
-				own.cookies[k] = v
-			}
+			own := b.clone(s)
 			own.submit("/auth/callback/password", "csrfToken", csrf, "email", "ada@example.com", "password", otherPassword)
 		})
 	}
 	all.Wait()
 	assert.Contains(t, s.stored(id).State, `"failures":{"":100}`, "after 150 wrong ones")
-	r := s.signIn(b, "ada@example.com", goodPassword)
-	r.wantLocation(t, wrongPassword)
+	s.signIn(b, "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
 	b.post("/auth/password/forgot", "email", "ada@example.com")
 	s.choose(b, s.link(), otherPassword).wantLocation(t, origin)
 	s.signIn(s.browser(), "ada@example.com", otherPassword).wantLocation(t, origin)
@@ -181,8 +173,7 @@ func TestPasswordHostileHash(t *testing.T) {
 		s.store.passwords["ada"] = adapter.Password{UserID: "ada", Hash: hash, State: "{damaged"}
 		began := time.Now()
 		s.signIn(s.browser(), "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
-		took := time.Since(began)
-		assert.Truef(t, took <= 10*time.Second, "%s took %v", hash, took)
+		assert.LessOrEqual(t, time.Since(began), 10*time.Second, hash)
 		assert.Falsef(t, len(hash) > 10 && strings.Contains(s.log.String(), hash), "the log has the hash %s", hash)
 	}
 	assert.Contains(t, s.log.String(), "the password of user ada", "nothing is logged")

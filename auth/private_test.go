@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // shares reports whether a shared cache may store a response (RFC 9111 section
@@ -58,11 +56,7 @@ func TestSessionsStayOutOfSharedCaches(t *testing.T) {
 		"nothing": func(http.ResponseWriter) {},
 	}
 	clock := newClock()
-	h := newHandler(t, auth.Config{Clock: clock.Now, Providers: []auth.Provider{&auth.Credentials{
-		Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
-			return &auth.User{ID: "1", Name: "Ada"}, nil
-		},
-	}}})
+	h := newHandler(t, auth.Config{Clock: clock.Now, Providers: []auth.Provider{password()}})
 	for how, public := range publicly {
 		for way, finish := range write {
 			for _, after := range []bool{false, true} {
@@ -84,17 +78,14 @@ func TestSessionsStayOutOfSharedCaches(t *testing.T) {
 				})
 				server := httptest.NewServer(outer) // net/http writes the header by itself if nobody does
 				b := newBrowser(t, outer)
-				if r := b.post("/auth/callback/credentials", "username", "ada"); r.Header.Get("Cache-Control") != "" && shares(r.Header) {
-					t.Errorf("%s: the cookie of a sign-in is shared: %v", how, r.Header)
-				}
+				r := b.password("ada", "lovelace")
+				assert.Falsef(t, r.Header.Get("Cache-Control") != "" && shares(r.Header),
+					"%s: the cookie of a sign-in is shared: %v", how, r.Header)
 				for range 2 { // the first one renews the cookie
 					clock.advance(25 * time.Hour)
-					r := must(http.NewRequest(http.MethodGet, server.URL+"/private", nil))
-					for _, c := range b.cookies {
-						r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
-					}
-					response, err := http.DefaultClient.Do(r)
-					require.NoError(t, err)
+					r := must(http.NewRequest(http.MethodGet, server.URL+"/private", nil))(t)
+					b.addCookies(r)
+					response := must(http.DefaultClient.Do(r))(t)
 					_ = response.Body.Close()
 					assert.Truef(t, response.StatusCode < 300 && !shares(response.Header) && strings.Contains(strings.Join(response.Header["Vary"], ","), "Cookie"),
 						"%s, %s, after: %v: status %d, %v", how, way, after, response.StatusCode, response.Header)
@@ -109,17 +100,13 @@ func TestSessionsStayOutOfSharedCaches(t *testing.T) {
 // session stays in shared caches; one that greets nobody varies by the cookie;
 // no-store stays.
 func TestPublicPagesStayPublic(t *testing.T) {
-	h := newHandler(t, auth.Config{Providers: []auth.Provider{&auth.Credentials{
-		Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
-			return &auth.User{ID: "1", Name: "Ada"}, nil
-		},
-	}}})
+	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
 	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/auth/") {
 			h.ServeHTTP(w, r)
 			return
 		}
-		r = must(h.Load(w, r))
+		r = must(h.Load(w, r))(t)
 		auth.Private(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "public, max-age=60")
 			switch r.URL.Path {
@@ -133,7 +120,7 @@ func TestPublicPagesStayPublic(t *testing.T) {
 		})).ServeHTTP(w, r)
 	})
 	ada, nobody := newBrowser(t, site), newBrowser(t, site)
-	ada.post("/auth/callback/credentials", "username", "ada")
+	ada.signIn()
 	for path, want := range map[string][2]string{
 		"/logo": {"public, max-age=60", "public, max-age=60"}, "/greeting": {"private, max-age=60", "public, max-age=60"}, "/secret": {"no-store", "no-store"},
 	} {
@@ -159,8 +146,7 @@ func TestPrivateKeepsWhatTheServerCan(t *testing.T) {
 		})))
 		server.EnableHTTP2 = http2
 		server.StartTLS()
-		response, err := server.Client().Get(server.URL)
-		require.NoError(t, err)
+		response := must(server.Client().Get(server.URL))(t)
 		_ = response.Body.Close()
 		server.Close()
 	}
@@ -173,7 +159,7 @@ func TestHeadersAfterRefresh(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}})
 	b := newBrowser(t, h)
-	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
+	b.signIn()
 	for name, read := range map[string]func(w http.ResponseWriter, r *http.Request) error{
 		"Load":    func(w http.ResponseWriter, r *http.Request) error { _, err := h.Load(w, r); return err },
 		"Refresh": func(w http.ResponseWriter, r *http.Request) error { _, err := h.Refresh(w, r); return err },
@@ -189,13 +175,9 @@ func TestHeadersAfterRefresh(t *testing.T) {
 				w.Header().Del("Vary")
 				_, _ = io.WriteString(w, "x")
 			}))
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/page", nil)
-			require.NoError(t, err)
-			for _, c := range b.cookies {
-				r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
-			}
-			res, err := server.Client().Do(r)
-			require.NoError(t, err)
+			r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/page", nil))(t)
+			b.addCookies(r)
+			res := must(server.Client().Do(r))(t)
 			_ = res.Body.Close()
 			server.Close()
 			assert.Truef(t, slices.Contains(res.Header.Values("Cache-Control"), "private") && slices.Contains(res.Header.Values("Vary"), "Cookie"),

@@ -149,8 +149,7 @@ func TestNothingPrintsSecrets(t *testing.T) {
 			p := reflect.New(reflect.TypeOf(zero))
 			fill(p.Elem(), name, 0)
 			if k, ok := p.Interface().(*jwt.Keys); ok { // holds keys only after its first use
-				_, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{"<canary Keys.secret>"}, Keys: k})
-				require.NoError(t, err)
+				must(jwt.Encode(jwt.EncodeParams{Secrets: []string{"<canary Keys.secret>"}, Keys: k}))(t)
 			}
 			values := map[string]any{"a pointer": p.Interface()}
 			if name != "Keys" { // must not be copied
@@ -192,8 +191,7 @@ func TestNothingPrintsSecrets(t *testing.T) {
 // exportedStructs are the exported struct types that a directory declares.
 func exportedStructs(t *testing.T, dir string) map[string]bool {
 	t.Helper()
-	pkgs, err := parser.ParseDir(gotoken.NewFileSet(), dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0) //nolint:staticcheck // no build tags here
-	require.NoError(t, err)
+	pkgs := must(parser.ParseDir(gotoken.NewFileSet(), dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0))(t) //nolint:staticcheck // no build tags here
 	names := map[string]bool{}
 	for _, p := range pkgs {
 		ast.Inspect(p, func(n ast.Node) bool {
@@ -228,8 +226,7 @@ func TestCoreChoosesWhatEventsShow(t *testing.T) {
 	for i, v := range append(got, auth.SignInEvent{User: &auth.User{ID: "user-1"}}) {
 		var b bytes.Buffer
 		slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "v", v)
-		text, err := json.Marshal([]any{v})
-		require.NoError(t, err)
+		text := must(json.Marshal([]any{v}))(t)
 		for how, printed := range map[string]string{"slog": b.String(), "fmt": fmt.Sprintf("%+v", v), "in JSON": string(text)} {
 			if made := i < len(got); made != strings.Contains(printed, "user") || made == strings.Contains(printed, "[redacted]") {
 				t.Errorf("%T by %s: %s", v, how, printed)

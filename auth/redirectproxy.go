@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"log/slog"
 	"net"
 	"net/url"
@@ -57,10 +58,7 @@ func (e *engine) proxied(r *request, o *oauthClient, params url.Values) (*Result
 	if err := mayRelay(o.provider.ID, e.config.RedirectProxyOrigins, target); err != nil {
 		return nil, err
 	}
-	query := r.http.URL.RawQuery
-	if query == "" {
-		query = params.Encode()
-	}
+	query := cmp.Or(r.http.URL.RawQuery, params.Encode())
 	e.debug(r.http.Context(), "Proxy redirecting to", slog.String("url", target.String()))
 	return redirectTo(target.String() + "?" + wire.ParseQuery(query).Encode()), nil
 }

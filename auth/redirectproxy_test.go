@@ -26,11 +26,9 @@ func proxySite(t *testing.T, change func(*auth.Config)) *site {
 
 // sealedState is the state of a deployment that shares the secret.
 func sealedState(t *testing.T, s *site, target string) string {
-	state, err := jwt.Encode(jwt.EncodeParams{
+	return must(jwt.Encode(jwt.EncodeParams{
 		Token: auth.Claims{"random": "r", "origin": target}, Secrets: []string{secret}, Salt: "encodedState", MaxAge: 900e9, Now: s.clock.Now,
-	})
-	require.NoError(t, err)
-	return state
+	}))(t)
 }
 
 // TestRedirectProxyMixUp: the proxy sends an answer on only to the callback
@@ -76,8 +74,7 @@ func TestRedirectProxyMixUp(t *testing.T) {
 		}
 		b.wantNoSession()
 	}
-	n := s.idp.count("/token")
-	assert.Truef(t, n <= 0, "a code was sent to the provider %d times", n)
+	assert.Zero(t, s.idp.count("/token"), "how often a code was sent to the provider")
 }
 
 // TestRedirectProxyThatIsNone: a deployment that takes its origin from the
@@ -85,10 +82,9 @@ func TestRedirectProxyMixUp(t *testing.T) {
 func TestRedirectProxyThatIsNone(t *testing.T) {
 	t.Parallel()
 	s := proxySite(t, nil)
-	h, err := auth.New(auth.Config{
+	h := must(auth.New(auth.Config{
 		Secret: []string{secret}, TrustHost: new(true), RedirectProxyURL: origin + "/auth", Clock: s.clock.Now, Logger: s.log.logger(), Providers: []auth.Provider{s.idp.provider()},
-	})
-	require.NoError(t, err)
+	}))(t)
 	answer := url.Values{"code": {"c"}, "state": {sealedState(t, s, "https://pr-1.preview.example.com/auth/callback/idp")}}
 	newBrowser(t, h).get(callback(answer)).wantLocation(t, lateAnswer)
 }
@@ -98,11 +94,10 @@ func TestRedirectProxyThatIsNone(t *testing.T) {
 func TestPreviewNeedsNoURL(t *testing.T) {
 	t.Parallel()
 	s := proxySite(t, nil)
-	preview, err := auth.New(auth.Config{
+	preview := must(auth.New(auth.Config{
 		Secret: []string{secret}, TrustHost: new(true), UseSecureCookies: new(true), RedirectProxyURL: origin + "/auth", Clock: s.clock.Now, Logger: s.log.logger(),
 		Providers: []auth.Provider{s.idp.provider()},
-	})
-	require.NoError(t, err)
+	}))(t)
 	away := newBrowser(t, preview)
 	away.site = "http://pr-7.preview.example.com" // as the handler sees it
 	answer := s.idp.authorize(t, away.post("/auth/signin/idp").location())

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -103,11 +101,7 @@ func TestAnswerWorksOnce(t *testing.T) {
 			}
 		}
 		s.refused(t, b.get(callback(answer)), "sign-in: the cookie is not valid")
-		for name := range b.cookies {
-			if strings.Contains(name, "state.") {
-				delete(b.cookies, name)
-			}
-		}
+		delete(b.cookies, b.ticket().Name)
 		s.refused(t, b.get(callback(answer)), "state: the cookie is not valid")
 	})
 	t.Run("cookies that were changed", func(t *testing.T) {
@@ -124,11 +118,7 @@ func TestAnswerWorksOnce(t *testing.T) {
 		eve, b := newBrowser(t, s), newBrowser(t, s)
 		s.start(eve, "/auth/signin/idp?login_hint=eve")
 		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
-		for name := range b.cookies {
-			if strings.Contains(name, "state.") {
-				b.cookies[name].Value = eve.ticket().Value
-			}
-		}
+		b.ticket().Value = eve.ticket().Value
 		s.refused(t, b.get(callback(answer)), "sign-in: the cookie is not valid")
 	})
 	// A front end with Auth.js may have started the sign-in: it has no ticket.
@@ -159,8 +149,7 @@ func TestAnswerWorksOnce(t *testing.T) {
 				t.Error("a provider that does not exist signs in")
 			}
 			b.wantNoSession()
-			n := s.idp.count("/token")
-			assert.Truef(t, n <= 0, "the code was sent to a provider %d times", n)
+			assert.Zero(t, s.idp.count("/token"), "how often the code was sent to a provider")
 			b.get(callback(answer)).wantLocation(t, origin)
 		})
 	}
@@ -276,7 +265,7 @@ func TestTicketsAreBounded(t *testing.T) {
 		}
 	}
 	t.Logf("%d tickets, %d bytes of check cookies in all", tickets, size)
-	assert.Equalf(t, 4, tickets, "the browser holds %d tickets, want 4", tickets)
+	assert.Equal(t, 4, tickets, "tickets in the browser")
 	for i, answer := range answers {
 		l := b.get(callback(answer)).location()
 		if i < len(answers)-4 {
@@ -305,15 +294,13 @@ func TestRedirectProxy(t *testing.T) {
 		URL: "https://preview.example.com", RedirectProxyURL: proxyURL, Clock: s.clock.Now, Providers: []auth.Provider{s.idp.provider()},
 	})
 	state := func(l string) string {
-		u, err := url.Parse(l)
-		require.NoError(t, err)
+		u := must(url.Parse(l))(t)
 		return u.Query().Get("state")
 	}
 
 	b := newBrowser(t, s)
 	l := s.start(b, "/auth/signin/idp")
-	n := len(state(l))
-	assert.Equalf(t, 43, n, "the state of a sign-in that the proxy needs nothing of has %d characters", n)
+	assert.Len(t, state(l), 43, "the state of a sign-in that the proxy needs nothing of")
 	b.get(callback(s.idp.authorize(t, l))).wantLocation(t, origin)
 	b.wantSession(`"name":"ada"`)
 
@@ -327,11 +314,9 @@ func TestRedirectProxy(t *testing.T) {
 			size += len(name) + len(": \r\n") + len(v)
 		}
 	}
-	if size > 4096 { // the default limit of nginx for the header of a response
-		t.Errorf("the header that starts a sign-in has %d bytes", size)
-	}
-	n = len(state(l))
-	assert.Truef(t, n >= 200, "the state for the proxy has %d characters", n)
+	// This is the default limit of nginx for the header of a response.
+	assert.LessOrEqual(t, size, 4096, "bytes in the header that starts a sign-in")
+	assert.GreaterOrEqual(t, len(state(l)), 200, "characters in the state for the proxy")
 	back := newBrowser(t, s).get(callback(s.idp.authorize(t, l))).location()
 	require.Truef(t, strings.HasPrefix(back, "https://preview.example.com/auth/callback/idp?"),
 		"the proxy sends the browser to %s", back)
@@ -375,7 +360,7 @@ func testFormPost(t *testing.T, csrf auth.CookieConfig) {
 		strings.Contains(page.Header.Get("Cache-Control"), "no-store") && page.Header.Get("Referrer-Policy") == "no-referrer",
 		"the hop is %d %v with the cookies %v", page.StatusCode, page.Header, page.Cookies())
 	again := url.Values{}
-	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(page.body, -1) {
+	for _, m := range hiddenOfForm.FindAllStringSubmatch(page.body, -1) {
 		again.Add(html.UnescapeString(m[1]), html.UnescapeString(m[2]))
 	}
 	maps.Copy(b.cookies, kept)
@@ -417,8 +402,7 @@ func TestParameterGivenTwice(t *testing.T) {
 		"client_id": {"evil", "evil"}, "state": {"evil", "evil"}, "redirect_uri": {"", "evil"},
 	}
 	b := newBrowser(t, s)
-	code, err := s.SignIn(b.request("/login"), "idp", auth.SignInOptions{AuthorizationParams: given})
-	require.NoError(t, err)
+	code := must(s.SignIn(b.request("/login"), "idp", auth.SignInOptions{AuthorizationParams: given}))(t)
 	for from, location := range map[string]string{
 		"code": code.Location, "route": b.post("/auth/signin/idp?" + given.Encode()).location(),
 	} {
@@ -428,8 +412,7 @@ func TestParameterGivenTwice(t *testing.T) {
 		for name, want := range map[string][]string{
 			"resource": given["resource"], "prompt": given["prompt"], "audience": {"a", "b"}, "max_age": {"3600"}, "client_id": {idpClient},
 		} {
-			got := u.Query()[name]
-			assert.Truef(t, slices.Equal(got, want), "%s: %s: got %q, want %q", from, name, got, want)
+			assert.Equalf(t, want, u.Query()[name], "%s: %s", from, name)
 		}
 	}
 }
@@ -488,8 +471,7 @@ func TestRedirectLeaksNoToken(t *testing.T) {
 				} else if path != "/.well-known/openid-configuration" {
 					t.Fatalf("the sign-in does not start: %s", l)
 				}
-				n := s.idp.count("/elsewhere")
-				assert.Truef(t, n <= 0, "%d requests were redirected", n)
+				assert.Zero(t, s.idp.count("/elsewhere"), "requests that were redirected")
 			})
 		}
 	}
@@ -515,9 +497,8 @@ func TestOneFetch(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if m, k := s.idp.count("/.well-known/openid-configuration"), s.idp.count("/jwks"); m != wantMetadata || k != wantKeys {
-			t.Errorf("metadata was fetched %d times, want %d; keys %d times, want %d", m, wantMetadata, k, wantKeys)
-		}
+		assert.Equal(t, wantMetadata, s.idp.count("/.well-known/openid-configuration"), "how often the metadata was fetched")
+		assert.Equal(t, wantKeys, s.idp.count("/jwks"), "how often the keys were fetched")
 	}
 	wave(1, 1)
 	wave(1, 1)

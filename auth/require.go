@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -46,10 +47,7 @@ func (l *loaded) nobody() bool {
 // HX-Redirect; its callbackUrl is the page that it is on.
 func (h *Handler) SendToSignIn(w http.ResponseWriter, r *http.Request) {
 	e := h.engine
-	page := e.config.Pages.SignIn
-	if page == "" {
-		page = e.basePath + "/" + string(ActionSignIn)
-	}
+	page := cmp.Or(e.config.Pages.SignIn, e.basePath+"/"+string(ActionSignIn))
 	if strings.HasPrefix(page, "/") {
 		page = e.site.origin + page
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -43,9 +44,7 @@ func (r *Result) Send(w http.ResponseWriter) {
 	if (r.Location != "" || len(r.Cookies) > 0) && r.Header["Cache-Control"] == nil && mayBeShared(h) {
 		forbidSharing(h)
 	}
-	for name, values := range r.Header {
-		h[name] = values
-	}
+	maps.Copy(h, r.Header)
 	if r.Location != "" {
 		h["Location"] = []string{wire.ASCIIURL(r.Location)}
 	}

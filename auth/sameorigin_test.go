@@ -10,7 +10,6 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestSameOrigin: a page of another site, or of a sibling domain, can't make a
@@ -22,8 +21,7 @@ func TestSameOrigin(t *testing.T) {
 		"URL": {URL: origin}, "trusted host": {TrustHost: new(true)}, "foreign host": {TrustHost: new(false)},
 	} {
 		config.Secret, config.Logger = []string{secret}, quiet
-		h, err := auth.New(config)
-		require.NoError(t, err)
+		h := must(auth.New(config))(t)
 		for _, c := range []struct {
 			header http.Header
 			ok     bool // with Config.URL or a trusted host

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestGuessableSecretsAreRefused: a short secret, in any field, stops New and
@@ -63,8 +63,7 @@ func TestGuessableSecretsAreRefused(t *testing.T) {
 // because it sends the host localhost.
 func TestHostHeaderAloneIsNotLoopback(t *testing.T) {
 	t.Parallel()
-	h, err := auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	h := must(auth.New(auth.Config{Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)}))(t)
 	for _, c := range []struct {
 		peer   string
 		header http.Header
@@ -121,9 +120,7 @@ func TestHostHeaderAloneIsNotLoopback(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/auth/session", nil)
 		r.Host, r.RemoteAddr = "localhost:3000", c.peer
-		for name, v := range c.header {
-			r.Header[name] = v
-		}
+		maps.Copy(r.Header, c.header)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		assert.Equalf(t, c.status, w.Code, "from %q with %v: got status", c.peer, c.header)
@@ -143,9 +140,7 @@ func TestMissingSecretHasItsName(t *testing.T) {
 	defer res.Body.Close()
 	assert.Truef(t, res.StatusCode == http.StatusInternalServerError && strings.Contains(book.String(), name),
 		"Auth: status %d, log: %s", res.StatusCode, book)
-	if body, err := io.ReadAll(res.Body); err != nil || strings.Contains(string(body), "MissingSecret") {
-		t.Errorf("the client is told: %s, %v", body, err)
-	}
+	assert.NotContains(t, string(must(io.ReadAll(res.Body))(t)), "MissingSecret", "the client is told")
 	_, raw := auth.Raw(r, c)
 	_, token := jwt.Encode(jwt.EncodeParams{})
 	for function, err := range map[string]error{"New": made, "Raw": raw, "jwt.Encode": token} {
@@ -157,9 +152,7 @@ func TestMissingSecretHasItsName(t *testing.T) {
 			"%s: got %v", function, err)
 	}
 	r.Header.Set("X-Auth-Return-Redirect", "1")
-	if result, err := auth.Raw(r, c); err != nil || result.Status != http.StatusInternalServerError {
-		t.Errorf("Raw, for a script: got %+v, %v", result, err)
-	}
+	assert.Equal(t, http.StatusInternalServerError, must(auth.Raw(r, c))(t).Status, "Raw, for a script: status")
 }
 
 // TestGuessableClientSecretSignsNothing: a client secret that is used as the

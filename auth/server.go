@@ -189,9 +189,7 @@ func (h *Handler) SignOut(hr *http.Request, to string) (*Result, error) {
 // Callbacks.Redirect for a URL, because the Referer header may name another
 // site.
 func (e *engine) sendToPage(r *request, action Action, page string) (*Result, error) {
-	if page == "" {
-		page = e.url(r, action)
-	}
+	page = cmp.Or(page, e.url(r, action))
 	to := r.form.Get("callbackUrl")
 	if to != onSite(to) {
 		var err error
@@ -234,12 +232,7 @@ func (e *engine) serverRequest(hr *http.Request, action Action, to string) (*req
 	if err := e.site.trusts(r.http, r.origin); err != nil {
 		return nil, err
 	}
-	if to == "" {
-		to = hr.Referer()
-	}
-	if to == "" {
-		to = cmp.Or(e.config.Home, "/")
-	}
+	to = cmp.Or(to, hr.Referer(), e.config.Home, "/")
 	r.method, r.trusted, r.form = http.MethodPost, true, Form{"callbackUrl": to}
 	return r, nil
 }

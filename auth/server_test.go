@@ -25,9 +25,7 @@ import (
 func (b *browser) request(path string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, origin+path, nil)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	for _, c := range b.cookies {
-		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
-	}
+	b.addCookies(r)
 	return r
 }
 
@@ -35,7 +33,12 @@ func (b *browser) request(path string) *http.Request {
 func (b *browser) take(result *auth.Result) {
 	w := httptest.NewRecorder()
 	result.Send(w)
-	for _, c := range w.Result().Cookies() {
+	b.keep(w.Result().Cookies())
+}
+
+// keep stores cookies.
+func (b *browser) keep(cookies []*http.Cookie) {
+	for _, c := range cookies {
 		b.cookies[c.Name] = c
 	}
 }
@@ -48,9 +51,8 @@ func TestServerSignInAndOut(t *testing.T) {
 	_, err := h.SignIn(b.request("/login"), "credentials", auth.SignInOptions{Form: url.Values{"username": {"ada"}}})
 	var failure *auth.Error
 	require.Truef(t, errors.As(err, &failure) && failure.Type == auth.ErrCredentialsSignin, "wrong password: got %v", err)
-	if result, err := h.SignIn(b.request("/login"), "", auth.SignInOptions{RedirectTo: "/x"}); err != nil || result.Location != origin+"/auth/signin?callbackUrl=%2Fx" {
-		t.Fatalf("no provider: got %+v, %v", result, err)
-	}
+	page := must(h.SignIn(b.request("/login"), "", auth.SignInOptions{RedirectTo: "/x"}))(t)
+	require.Equal(t, origin+"/auth/signin?callbackUrl=%2Fx", page.Location, "no provider")
 	for to, want := range map[string]string{"/inbox": origin + "/inbox", "https://evil.example/": origin, "": origin + "/"} {
 		result, err := h.SignIn(b.request("/login"), "credentials", auth.SignInOptions{Form: good, RedirectTo: to})
 		require.Truef(t, err == nil && result.Location == want, "to %q: got %+v, %v, want %s", to, result, err, want)
@@ -65,8 +67,7 @@ func TestServerSignInAndOut(t *testing.T) {
 	result, err := h.SignOut(r, "")
 	require.Truef(t, err == nil && result.Location == origin+"/page", "got %+v, %v", result, err)
 	b.cookies = map[string]*http.Cookie{}
-	session, err = h.Session(b.request("/"))
-	assert.Truef(t, session == nil && err == nil, "signed out: got %+v, %v", session, err)
+	assert.Nil(t, must(h.Session(b.request("/")))(t), "signed out")
 }
 
 // TestRefusalHasACode: an error about credentials that were refused has a code,
@@ -131,13 +132,10 @@ func TestServerSession(t *testing.T) {
 	w := httptest.NewRecorder()
 	session, err := h.UpdateSession(w, b.request("/"), map[string]string{"role": "admin"})
 	require.Truef(t, err == nil && session.Extra["role"] == "admin", "got %+v, %v", session, err)
-	for _, c := range w.Result().Cookies() {
-		b.cookies[c.Name] = c
-	}
+	b.keep(w.Result().Cookies())
 	b.wantSession(`"role":"admin"`)
-	if res := b.post("/auth/session", "data", "x"); res.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("an update that the callback refuses: got %d %s", res.StatusCode, res.body)
-	}
+	assert.Equal(t, http.StatusServiceUnavailable, b.post("/auth/session", "data", "x").StatusCode,
+		"an update that the callback refuses: status")
 	b.wantSession(`"role":"admin"`)
 
 	s := newStore()
@@ -158,12 +156,7 @@ func TestDatabaseSession(t *testing.T) {
 	s.users["u"] = adapter.User{ID: "u", Email: "ada@example.com"}
 	s.sessions["s"] = adapter.Session{SessionToken: "s", UserID: "u", Expires: c.Now().Add(10 * time.Hour)}
 	writes := 0
-	s.before = func(method string, _ ...any) error {
-		if method == "updateSession" {
-			writes++
-		}
-		return nil
-	}
+	s.before = counting("updateSession", &writes)
 	h := newHandler(t, auth.Config{Adapter: s, Clock: c.Now, Session: auth.SessionConfig{MaxAge: 10 * time.Hour, UpdateAge: new(time.Hour)}})
 	b := newBrowser(t, h)
 	cookie := &http.Cookie{Name: "__Secure-authjs.session-token", Value: "s"}
@@ -174,14 +167,12 @@ func TestDatabaseSession(t *testing.T) {
 	}{{0, 0}, {59 * time.Minute, 0}, {time.Minute, 1}, {time.Minute, 1}, {59 * time.Minute, 2}, {9*time.Hour + 59*time.Minute, 3}} {
 		c.advance(step.wait)
 		b.wantSession("ada@example.com")
-		assert.Equalf(t, step.writes, writes, "step %d: %d writes, want %d", i, writes, step.writes)
+		assert.Equalf(t, step.writes, writes, "step %d: writes", i)
 	}
 	c.advance(10*time.Hour - time.Minute)
 	b.wantSession("ada@example.com") // extended a minute ago
 	s.sessions["s"] = adapter.Session{SessionToken: "s", UserID: s.sessions["s"].UserID, Expires: c.Now()}
-	if _, err := h.Session(b.request("/")); err != nil { // the last instant is part of the session
-		t.Fatal(err)
-	}
+	must(h.Session(b.request("/")))(t) // the last instant is part of the session
 	c.advance(11 * time.Hour)
 	b.wantNoSession()
 	assert.Truef(t, len(s.sessions) == 0 && b.cookies[cookie.Name] == nil,
@@ -333,8 +324,7 @@ func TestTokenSession(t *testing.T) {
 				chunks++
 			}
 		}
-		want := (size*4/3+500)/jwt.ChunkSize + 1
-		assert.Equalf(t, want, chunks, "size %d: %d cookies, want %d", size, chunks, want)
+		assert.Equalf(t, (size*4/3+500)/jwt.ChunkSize+1, chunks, "size %d: cookies", size)
 	}
 	c.advance(30*24*time.Hour + 16*time.Second)
 	b.wantNoSession()
@@ -354,8 +344,8 @@ func TestRaw(t *testing.T) {
 	result, err := post(http.Header{"X-Auth-Return-Redirect": {"1"}})
 	assert.Truef(t, err == nil && string(result.Body) == `{"url":"`+origin+`/auth/signin?error=CredentialsSignin&code=credentials"}`,
 		"got %+v, %v", result, err)
-	result, err = auth.Raw(httptest.NewRequest(http.MethodGet, origin+"/auth/csrf", nil), config)
-	assert.Truef(t, err == nil && result.Status == http.StatusNotFound, "got %+v, %v", result, err)
+	result = must(auth.Raw(httptest.NewRequest(http.MethodGet, origin+"/auth/csrf", nil), config))(t)
+	assert.Equal(t, http.StatusNotFound, result.Status)
 }
 
 // TestApplicationMayFail: a panic or an error in the application's code makes
@@ -382,7 +372,7 @@ func TestApplicationMayFail(t *testing.T) {
 			boom()
 			return "", nil
 		}}}, "/auth/error?error=Configuration"},
-		"event": {auth.Config{Events: auth.Events{SignIn: func(context.Context, auth.SignInEvent) error { boom(); return nil }}}, ""},
+		"event": {auth.Config{Events: auth.Events{SignIn: func(context.Context, auth.SignInEvent) error { boom(); return nil }}}, "/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var book logBook
@@ -392,11 +382,7 @@ func TestApplicationMayFail(t *testing.T) {
 			}
 			b := newBrowser(t, newHandler(t, c.config))
 			token := b.csrf()
-			want := c.want
-			if want == "" {
-				want = "/"
-			}
-			b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", "lovelace", "callbackUrl", "/").wantLocation(t, origin+want)
+			b.submit("/auth/callback/credentials", "csrfToken", token, "username", "ada", "password", "lovelace", "callbackUrl", "/").wantLocation(t, origin+c.want)
 			assert.Contains(t, book.String(), "boom", "log")
 		})
 	}
@@ -447,10 +433,8 @@ func TestSignInLeaksNoQueryOfThePage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
 	r := httptest.NewRequest(http.MethodGet, origin+"/login?scope=all&invite=SECRET&prompt=none", nil)
-	result, err := s.SignIn(r, "idp", auth.SignInOptions{AuthorizationParams: url.Values{"login_hint": {"ada@example.com"}, "client_id": {"evil"}}})
-	require.NoError(t, err)
-	u, err := url.Parse(result.Location)
-	require.NoError(t, err)
+	result := must(s.SignIn(r, "idp", auth.SignInOptions{AuthorizationParams: url.Values{"login_hint": {"ada@example.com"}, "client_id": {"evil"}}}))(t)
+	u := must(url.Parse(result.Location))(t)
 	q := u.Query()
 	assert.Truef(t, !strings.Contains(result.Location, "SECRET") && q.Get("scope") != "all" && !q.Has("prompt") &&
 		q.Get("client_id") == idpClient && q.Get("login_hint") == "ada@example.com",
@@ -489,9 +473,7 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 			r := b.request("/login")
 			r.Method, r.PostForm = c.method, c.form
 			r.Header.Del("Sec-Fetch-Site")
-			for name, v := range c.header {
-				r.Header[name] = v
-			}
+			maps.Copy(r.Header, c.header)
 			sent := len(box.mails)
 			var result *auth.Result
 			var err error
@@ -531,8 +513,7 @@ func TestRefreshedCookiesAreNotCached(t *testing.T) {
 			now.advance(25 * 60 * 60 * 1e9)
 		}
 		w := httptest.NewRecorder()
-		_, err := h.Refresh(w, b.request("/"))
-		require.NoError(t, err)
+		must(h.Refresh(w, b.request("/")))(t)
 		assert.Equalf(t, due, w.Header().Get("Cache-Control") == "private" && w.Header().Get("Vary") == "Cookie",
 			"due: %v: the header is %v", due, w.Header())
 	}

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/cookiejar"
@@ -25,10 +26,10 @@ type scoped struct {
 
 func newScoped(t *testing.T) *scoped {
 	t.Helper()
-	return &scoped{t, must(cookiejar.New(nil))}
+	return &scoped{t, must(cookiejar.New(nil))(t)}
 }
 
-var siteURL = must(url.Parse(origin))
+var siteURL = orPanic(url.Parse(origin))
 
 func (b *scoped) do(h http.Handler, method, path string, form url.Values) *httptest.ResponseRecorder {
 	b.t.Helper()
@@ -59,6 +60,20 @@ func (b *scoped) sessions() (values []string) {
 		}
 	}
 	return values
+}
+
+// userWith is the user as whom a request with the header Cookie is signed in. For
+// nobody it has no ID.
+func userWith(t *testing.T, h *auth.Handler, cookies string) auth.User {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, origin, nil)
+	r.Header.Set("Cookie", cookies)
+	session := must(h.Session(r))(t)
+	if session == nil {
+		return auth.User{}
+	}
+	require.NotEmpty(t, session.User.ID)
+	return *session.User
 }
 
 // TestDomainOfTheSessionCookieChanges: a site begins to share its session cookie
@@ -119,7 +134,7 @@ func TestSeveralSessionCookies(t *testing.T) {
 	mint := func(name, sub string, size int, left time.Duration) {
 		tokens[name+" jwt"] = must(jwt.Encode(jwt.EncodeParams{
 			Token: auth.Claims{"sub": sub, "email": name, "blob": strings.Repeat("x", size)}, Secrets: []string{secret}, Salt: sessionCookie, MaxAge: left,
-		}))
+		}))(t)
 		s.sessions[name] = adapter.Session{SessionToken: name, UserID: sub, Expires: now.Add(left)}
 		tokens[name] = name
 	}
@@ -129,12 +144,7 @@ func TestSeveralSessionCookies(t *testing.T) {
 	mint("big", "u", 5000, 3*time.Hour)
 	mint("bigger", "u", 9000, 4*time.Hour)
 	mint("bigmallory", "m", 5000, 3*time.Hour)
-	s.before = func(method string, _ ...any) error {
-		if method == "getSessionAndUser" {
-			calls++
-		}
-		return nil
-	}
+	s.before = counting("getSessionAndUser", &calls)
 	sites := map[string]*auth.Handler{"": newHandler(t, auth.Config{Adapter: s}), " jwt": newHandler(t, auth.Config{})}
 	for kind, h := range sites {
 		for sent, want := range map[string]string{
@@ -147,23 +157,16 @@ func TestSeveralSessionCookies(t *testing.T) {
 			}
 			var pairs []string
 			for _, name := range strings.Fields(sent) {
-				value := tokens[name+kind]
-				if value == "" {
-					value = tokens[name]
-				}
-				for _, c := range jwt.SplitChunks(sessionCookie, value) {
+				for _, c := range jwt.SplitChunks(sessionCookie, cmp.Or(tokens[name+kind], tokens[name])) {
 					pairs = append(pairs, c.Name+"="+c.Value)
 				}
 			}
-			r := httptest.NewRequest(http.MethodGet, origin, nil)
-			r.Header.Set("Cookie", strings.Join(pairs, "; "))
 			calls = 0
-			session, err := h.Session(r)
+			user := userWith(t, h, strings.Join(pairs, "; "))
 			who, which, _ := strings.Cut(want, " ")
-			assert.Falsef(t, err != nil || want == "" != (session == nil) || session != nil && session.User.ID != who,
-				"%s%s: got %+v, %v, want %q", sent, kind, session, err, want)
-			if kind != "" && which != "" && session != nil && session.User.Email != which {
-				t.Errorf("%s%s: the session of %s counts", sent, kind, session.User.Email)
+			assert.Equalf(t, who, user.ID, "%s%s", sent, kind)
+			if kind != "" && which != "" {
+				assert.Equalf(t, which, user.Email, "%s%s: the session that counts", sent, kind)
 			}
 			assert.Falsef(t, len(strings.Fields(sent)) == 1 && kind == "" && calls != 1,
 				"%s: %d store calls for one cookie", sent, calls)
@@ -242,11 +245,7 @@ func TestTwoDifferentSessionCookiesAreNobody(t *testing.T) {
 		name + "good; " + name + "planted": "", name + "planted; " + name + "good": "", name + "; " + name + "good": "",
 		name + strings.Repeat("x", 4097): "",
 	} {
-		r := httptest.NewRequest(http.MethodGet, origin, nil)
-		r.Header.Set("Cookie", cookies)
-		session, err := h.Session(r)
-		assert.Falsef(t, err != nil || want == "" != (session == nil) || session != nil && session.User.ID != want,
-			"%.60s: got %+v, %v, want %q", cookies, session, err, want)
+		assert.Equalf(t, want, userWith(t, h, cookies).ID, "%.60s", cookies)
 	}
 }
 
@@ -256,10 +255,9 @@ func TestHugeSessionKeyIsNotLookedUp(t *testing.T) {
 	s, calls := newStore(), 0
 	s.before = func(string, ...any) error { calls++; return nil }
 	h := newHandler(t, auth.Config{Adapter: s})
-	r := httptest.NewRequest(http.MethodGet, origin, nil)
-	r.Header.Set("Cookie", "__Secure-authjs.session-token.0="+strings.Repeat("x", 3900)+"; __Secure-authjs.session-token.1="+strings.Repeat("x", 3900))
-	session, err := h.Session(r)
-	assert.Truef(t, session == nil && err == nil && calls == 0, "got %+v, %v after %d calls", session, err, calls)
+	chunk := "=" + strings.Repeat("x", 3900)
+	assert.Empty(t, userWith(t, h, sessionCookie+".0"+chunk+"; "+sessionCookie+".1"+chunk))
+	assert.Zero(t, calls, "calls of the store")
 }
 
 // TestPlantedTokenBesideChunks: a sibling subdomain plants a whole session
@@ -271,7 +269,7 @@ func TestPlantedTokenBesideChunks(t *testing.T) {
 	t.Parallel()
 	const name = jwt.SecureCookieName
 	mint := func(sub string, size int) (pairs []string) {
-		token := must(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": sub, "blob": strings.Repeat("x", size)}, Secrets: []string{secret}, Salt: name}))
+		token := must(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": sub, "blob": strings.Repeat("x", size)}, Secrets: []string{secret}, Salt: name}))(t)
 		for _, c := range jwt.SplitChunks(name, token) {
 			pairs = append(pairs, c.Name+"="+c.Value)
 		}
@@ -289,13 +287,10 @@ func TestPlantedTokenBesideChunks(t *testing.T) {
 		"garbage in a chunk":          {append([]string{name + ".0=x"}, mint("victim", 1)...), "victim"},
 		"chunks":                      {mint("victim", 6000), "victim"},
 	} {
-		r := httptest.NewRequest(http.MethodGet, origin, nil)
-		r.Header.Set("Cookie", strings.Join(c.cookies, "; "))
-		session, err := h.Session(r)
-		assert.Falsef(t, err != nil || c.want == "" != (session == nil) || session != nil && session.User.ID != c.want,
-			"%s: got %+v, %v, want %q", what, session, err, c.want)
-		claims, err := jwt.GetToken(t.Context(), jwt.GetTokenParams{Header: r.Header, Secrets: []string{secret}, URL: origin})
-		assert.Truef(t, err == nil && claims.String("sub") == c.want,
-			"%s: GetToken gives %q, %v, want %q", what, claims.String("sub"), err, c.want)
+		cookies := strings.Join(c.cookies, "; ")
+		assert.Equal(t, c.want, userWith(t, h, cookies).ID, what)
+		params := jwt.GetTokenParams{Header: http.Header{"Cookie": {cookies}}, Secrets: []string{secret}, URL: origin}
+		claims := must(jwt.GetToken(t.Context(), params))(t)
+		assert.Equalf(t, c.want, claims.String("sub"), "%s: GetToken gives", what)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -20,36 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listing is a store that can list sessions.
-type listing struct{ *store }
-
-func (l listing) ListSessionsByUserID(_ context.Context, userID string) ([]adapter.Session, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	list := []adapter.Session{}
-	for _, s := range l.sessions {
-		if s.UserID == userID {
-			list = append(list, s)
-		}
-	}
-	return list, nil
-}
-
-func (l listing) DeleteSessionsByUserID(_ context.Context, userID, except string) (int64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before := len(l.sessions)
-	maps.DeleteFunc(l.sessions, func(token string, s adapter.Session) bool { return s.UserID == userID && token != except })
-	return int64(before - len(l.sessions)), nil
-}
-
 // TestRevokedSessionsOfOthersStay: a user ends one or all sessions in their
 // other browsers. Sessions of other people are neither shown nor ended, and the
 // list does not reveal any session token.
 func TestRevokedSessionsOfOthersStay(t *testing.T) {
 	t.Parallel()
 	box, now := &outbox{}, newClock()
-	h := newHandler(t, auth.Config{Clock: now.Now, Adapter: listing{newStore()}, Providers: []auth.Provider{box.provider()}, Session: auth.SessionConfig{AbsoluteMaxAge: 90 * 24 * time.Hour}})
+	h := newHandler(t, auth.Config{Clock: now.Now, Adapter: newCapable(), Providers: []auth.Provider{box.provider()}, Session: auth.SessionConfig{AbsoluteMaxAge: 90 * 24 * time.Hour}})
 	signedIn := func(email string) *browser {
 		b := newBrowser(t, h)
 		b.post("/auth/signin/email", "email", email)
@@ -59,34 +35,29 @@ func TestRevokedSessionsOfOthersStay(t *testing.T) {
 		return b
 	}
 	phone, laptop, tablet, eve := signedIn("ada@example.com"), signedIn("ada@example.com"), signedIn("ada@example.com"), signedIn("eve@example.com")
-	list, err := h.Sessions(laptop.request("/"))
-	require.Truef(t, err == nil && len(list) == 3, "got %+v, %v, want three sessions", list, err)
+	list := must(h.Sessions(laptop.request("/")))(t)
+	require.Len(t, list, 3)
 	slices.SortFunc(list, func(a, b auth.SessionInfo) int { return a.Began.Compare(b.Began) })
 	for i, b := range []*browser{phone, laptop, tablet} {
 		assert.Truef(t, list[i].Current == (b == laptop) && !list[i].Began.IsZero() && !strings.Contains(b.token(), list[i].ID) && list[i].ID != b.token(),
 			"session %d is %+v", i, list[i])
 	}
-	theirs, err := h.Sessions(eve.request("/"))
-	require.Truef(t, err == nil && len(theirs) == 1, "got %+v, %v", theirs, err)
-	ended, err := h.RevokeSession(laptop.request("/"), theirs[0].ID)
-	assert.Truef(t, !ended && err == nil, "a session of somebody else is ended: %v, %v", ended, err)
-	ended, err = h.RevokeSession(laptop.request("/"), list[0].ID)
-	assert.Truef(t, ended && err == nil, "a session of one's own: %v, %v", ended, err)
+	theirs := must(h.Sessions(eve.request("/")))(t)
+	require.Len(t, theirs, 1)
+	assert.False(t, must(h.RevokeSession(laptop.request("/"), theirs[0].ID))(t), "a session of somebody else is ended")
+	assert.True(t, must(h.RevokeSession(laptop.request("/"), list[0].ID))(t), "a session of one's own")
 	phone.wantNoSession()
-	ended, err = h.RevokeSession(laptop.request("/"), list[0].ID)
-	assert.Truef(t, !ended && err == nil, "a session that is over: %v, %v", ended, err)
-	session, err := h.Session(laptop.request("/"))
-	require.NoError(t, err)
+	assert.False(t, must(h.RevokeSession(laptop.request("/"), list[0].ID))(t), "a session that is over")
+	session := must(h.Session(laptop.request("/")))(t)
 	// Eve's browser keeps no session of Ada.
-	n, err := h.RevokeSessions(t.Context(), session.User.ID, laptop.request("/"))
-	assert.Truef(t, n == 1 && err == nil, "got %d, %v, want one session ended", n, err)
+	n := must(h.RevokeSessions(t.Context(), session.User.ID, laptop.request("/")))(t)
+	assert.EqualValues(t, 1, n, "sessions that were ended")
 	laptop.wantSession("ada@example.com")
 	tablet.wantNoSession()
 	eve.wantSession("eve@example.com")
-	n, err = h.RevokeSessions(t.Context(), session.User.ID, nil)
-	assert.Truef(t, n == 1 && err == nil, "got %d, %v, want one session ended", n, err)
+	assert.EqualValues(t, 1, must(h.RevokeSessions(t.Context(), session.User.ID, nil))(t), "sessions that were ended")
 	laptop.wantNoSession()
-	_, err = h.Sessions(laptop.request("/"))
+	_, err := h.Sessions(laptop.request("/"))
 	assert.ErrorIs(t, err, auth.ErrNoSession, "nobody is signed in")
 }
 
@@ -96,7 +67,7 @@ func TestSessionsThatCannotBeListed(t *testing.T) {
 	box := &outbox{}
 	for name, config := range map[string]auth.Config{
 		"adapter without lists": {Adapter: newStore(), Providers: []auth.Provider{box.provider()}},
-		"tokens":                {Adapter: listing{newStore()}, Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, Providers: []auth.Provider{box.provider()}},
+		"tokens":                {Adapter: newCapable(), Session: auth.SessionConfig{Strategy: auth.StrategyJWT}, Providers: []auth.Provider{box.provider()}},
 	} {
 		h := newHandler(t, config)
 		b := newBrowser(t, h)
@@ -132,8 +103,7 @@ func TestSweep(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour+time.Minute)
 		defer cancel()
 		assert.ErrorIs(t, auth.Sweep(ctx, s, time.Hour), context.DeadlineExceeded)
-		n := s.sweeps.Load()
-		assert.Truef(t, n == 25, "there were %d sweeps in a day, want 25", n)
+		assert.EqualValues(t, 25, s.sweeps.Load(), "sweeps in a day")
 	})
 	assert.ErrorIs(t, auth.Sweep(t.Context(), newStore(), time.Hour), adapter.ErrUnsupported,
 		"an adapter that can't sweep")
@@ -147,7 +117,7 @@ func TestGuessingIsLimited(t *testing.T) {
 	t.Parallel()
 	box, store := &outbox{}, newStore()
 	var calls []string
-	store.before = func(method string, _ ...any) error { calls = append(calls, method); return nil }
+	store.before = noting(&calls)
 	checked := 0
 	p := password()
 	authorize := p.Authorize
@@ -193,7 +163,7 @@ func TestGuessingIsLimited(t *testing.T) {
 	req := b.request("/login")
 	_, err := h.SignIn(req, "credentials", auth.SignInOptions{Form: map[string][]string{"username": {"ada"}}})
 	assert.ErrorIs(t, err, auth.ErrTooManyAttempts, "server code gets")
-	assert.Lenf(t, failed, 5, "%d failures were told, want 5", len(failed))
+	assert.Len(t, failed, 5, "failures that were told")
 	for _, e := range failed {
 		assert.Truef(t, e.Reason == auth.ErrTooManyAttempts && e.Request != nil && e.Provider != "" && e.Err != nil,
 			"the event is %+v", e)
@@ -235,9 +205,7 @@ func TestEventsHaveTheRequest(t *testing.T) {
 	b.signIn()
 	seen["session"] = nil
 	hr := httptest.NewRequest(http.MethodGet, origin+"/page", nil)
-	for _, c := range b.cookies {
-		hr.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
-	}
+	b.addCookies(hr)
 	if _, err := h.Session(hr); err != nil || seen["session"] == nil || seen["session"].URL.Path != "/page" {
 		t.Errorf("server code: the request is %v, %v", seen["session"], err)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -45,9 +44,7 @@ func (b *browser) token() string {
 
 func claimsOf(t *testing.T, token string, now func() time.Time, secrets ...string) auth.Claims {
 	t.Helper()
-	claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: append(secrets, secret), Salt: sessionCookie, Now: now})
-	require.NoError(t, err)
-	return claims
+	return must(jwt.Decode(jwt.DecodeParams{Token: token, Secrets: append(secrets, secret), Salt: sessionCookie, Now: now}))(t)
 }
 
 // TestLateAnswerUndoesNoSignOut: a response that was under way while its
@@ -172,13 +169,11 @@ func TestStolenCookieEndsForGood(t *testing.T) {
 		b := newBrowser(t, h)
 		b.signIn()
 		began := claimsOf(t, b.token(), now.Now)["auth_time"]
-		thief := newBrowser(t, h)
-		maps.Copy(thief.cookies, b.cookies)
+		thief := b.clone(h)
 		for range 17 { // 85 days
 			now.advance(5 * 24 * time.Hour)
 			thief.wantSession(`"name":"Ada Lovelace"`)
-			got := claimsOf(t, thief.token(), now.Now)["auth_time"]
-			require.Truef(t, got == began, "auth_time is %v, want %v", got, began)
+			require.Equal(t, began, claimsOf(t, thief.token(), now.Now)["auth_time"])
 		}
 		thief.wantSession(`"expires":"2026-04-15T12:00:00.000Z"`)
 		now.advance(5 * 24 * time.Hour)
@@ -208,8 +203,7 @@ func TestStolenCookieEndsForGood(t *testing.T) {
 	t.Run("token of Auth.js", func(t *testing.T) {
 		t.Parallel()
 		h, now := tokenSite(t, limited)
-		token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: []string{secret}, Salt: sessionCookie, Now: now.Now})
-		require.NoError(t, err)
+		token := must(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: []string{secret}, Salt: sessionCookie, Now: now.Now}))(t)
 		b := newBrowser(t, h)
 		b.cookies[sessionCookie] = &http.Cookie{Name: sessionCookie, Value: token}
 		now.advance(time.Hour)
@@ -251,8 +245,7 @@ func TestStolenCookieEndsForGood(t *testing.T) {
 		}
 		now.advance(5 * 24 * time.Hour)
 		b.wantNoSession()
-		n := len(s.sessions)
-		assert.Truef(t, n <= 0, "%d sessions are stored", n)
+		assert.Empty(t, s.sessions)
 	})
 }
 
@@ -276,15 +269,13 @@ func TestRevokedSessionIsNobody(t *testing.T) {
 	b.wantSession(`"name":"Ada Lovelace"`)
 	down = errors.New("down")
 	kept := b.token()
-	if r := b.get("/auth/session"); r.StatusCode != http.StatusServiceUnavailable || b.token() != kept {
-		t.Errorf("a hook that fails: status %d, the cookie is kept: %v", r.StatusCode, b.token() == kept)
-	}
+	assert.Equal(t, http.StatusServiceUnavailable, b.get("/auth/session").StatusCode, "a hook that fails: status")
+	assert.Equal(t, kept, b.token(), "the cookie is not kept")
 	_, err := h.Session(b.request("/"))
 	assert.ErrorIs(t, err, down, "a hook that fails")
 	down, revoked = nil, true
-	session, err := h.Session(b.request("/"))
-	assert.Truef(t, session == nil && err == nil, "revoked: got %+v, %v", session, err)
-	session, err = h.SessionByToken(t.Context(), kept)
+	assert.Nil(t, must(h.Session(b.request("/")))(t), "revoked")
+	session, err := h.SessionByToken(t.Context(), kept)
 	assert.Truef(t, session == nil && errors.Is(err, auth.ErrNoSession), "revoked, by token: got %+v, %v", session, err)
 	b.wantNoSession()
 	assert.Empty(t, b.token(), "the cookie of a revoked session stays")
@@ -353,14 +344,12 @@ func TestReadingThatCannotWriteSaysSo(t *testing.T) {
 	b := newBrowser(t, h)
 	b.signIn()
 	for range 3 {
-		session, err := h.Session(b.request("/"))
-		require.Truef(t, session != nil && err == nil, "%v %v", session, err)
+		require.NotNil(t, must(h.Session(b.request("/")))(t))
 	}
-	_, err := h.SessionByToken(t.Context(), b.token())
-	require.NoError(t, err)
-	assert.Equalf(t, 0, refreshes, "%d refresh tokens are lost", refreshes)
+	must(h.SessionByToken(t.Context(), b.token()))(t)
+	assert.Zero(t, refreshes, "refresh tokens that are lost")
 	b.session()
-	assert.Equalf(t, 1, refreshes, "a reading that can write renewed %d times, want once", refreshes)
+	assert.Equal(t, 1, refreshes, "how often a reading that can write renewed")
 }
 
 // TestServerCodeHasTheIDOfAUser: server code gets the ID for every user that
@@ -390,8 +379,7 @@ func TestServerCodeHasTheIDOfAUser(t *testing.T) {
 			})
 			b := newBrowser(t, h)
 			b.signIn()
-			session, err := h.Session(b.request("/"))
-			require.NoError(t, err)
+			session := must(h.Session(b.request("/")))(t)
 			got := ""
 			if session.User != nil {
 				got = session.User.ID
@@ -462,11 +450,27 @@ func TestEncodeThatReturnsNothing(t *testing.T) {
 	b.signIn()
 	broken = true
 	now.advance(25 * time.Hour)
-	if res := b.get("/auth/session"); res.StatusCode != http.StatusServiceUnavailable || b.token() == "" {
-		t.Errorf("a token that can't be replaced: status %d", res.StatusCode)
+	assert.Equal(t, http.StatusServiceUnavailable, b.get("/auth/session").StatusCode, "a token that can't be replaced")
+	assert.NotEmpty(t, b.token())
+	assert.Equalf(t, 2, strings.Count(book.String(), "JWT.Encode returned no token"), "errors in the log: %s", book)
+}
+
+// ownTokens are tokens of an application, to which change adds claims.
+func ownTokens(change func(p jwt.EncodeParams)) auth.JWTConfig {
+	return auth.JWTConfig{
+		Encode: func(_ context.Context, p jwt.EncodeParams) (string, error) {
+			change(p)
+			text, err := json.Marshal(p.Token)
+			return base64.RawURLEncoding.EncodeToString(text), err
+		},
+		Decode: func(_ context.Context, p jwt.DecodeParams) (claims auth.Claims, err error) {
+			text, err := base64.RawURLEncoding.DecodeString(p.Token)
+			if err == nil {
+				err = json.Unmarshal(text, &claims)
+			}
+			return claims, err
+		},
 	}
-	n := strings.Count(book.String(), "JWT.Encode returned no token")
-	assert.Equalf(t, 2, n, "the log has the error %d times, want 2: %s", n, book)
 }
 
 // TestSessionEndsAtOneInstant: the session, its cookie and its token end at the
@@ -474,18 +478,7 @@ func TestEncodeThatReturnsNothing(t *testing.T) {
 // token after that.
 func TestSessionEndsAtOneInstant(t *testing.T) {
 	t.Parallel()
-	encode := func(_ context.Context, p jwt.EncodeParams) (string, error) { // without exp
-		p.Token["iat"] = p.Now().Unix()
-		text, err := json.Marshal(p.Token)
-		return base64.RawURLEncoding.EncodeToString(text), err
-	}
-	decode := func(_ context.Context, p jwt.DecodeParams) (claims auth.Claims, err error) {
-		text, err := base64.RawURLEncoding.DecodeString(p.Token)
-		if err == nil {
-			err = json.Unmarshal(text, &claims)
-		}
-		return claims, err
-	}
+	own := ownTokens(func(p jwt.EncodeParams) { p.Token["iat"] = p.Now().Unix() }) // without exp
 	const end = 90 * time.Minute
 	for name, c := range map[string]struct{ session, token, absolute time.Duration }{
 		"session first":  {end, 30 * 24 * time.Hour, 0},
@@ -493,12 +486,10 @@ func TestSessionEndsAtOneInstant(t *testing.T) {
 		"only session":   {end, 0, 0},
 		"absolute first": {3 * time.Hour, 2 * time.Hour, end},
 	} {
-		for _, own := range []bool{false, true} {
+		for functions, tokens := range map[string]auth.JWTConfig{"ours": {}, "own": own} {
 			h, now := tokenSite(t, func(config *auth.Config) {
+				config.JWT = tokens
 				config.Session.MaxAge, config.JWT.MaxAge, config.Session.AbsoluteMaxAge = c.session, c.token, c.absolute
-				if own {
-					config.JWT.Encode, config.JWT.Decode = encode, decode
-				}
 			})
 			b := newBrowser(t, h)
 			now.advance(300 * time.Millisecond)
@@ -512,7 +503,7 @@ func TestSessionEndsAtOneInstant(t *testing.T) {
 					t.Errorf("%s: server code sees %+v, %v, want the end %v", name, session, err, want)
 				}
 				b.wantSession(want.UTC().Format("2006-01-02T15:04:05.000Z"))
-				if own {
+				if functions == "own" {
 					return
 				}
 				exp, _ := claimsOf(t, b.token(), now.Now).Time("exp")
@@ -526,9 +517,7 @@ func TestSessionEndsAtOneInstant(t *testing.T) {
 				check()
 			}
 			now.advance(end + 16*time.Second) // clocks may differ by 15 seconds
-			if session, err := h.Session(b.request("/")); err != nil || session != nil {
-				t.Errorf("%s, own functions: %v: after idleness the server sees %+v, %v", name, own, session, err)
-			}
+			assert.Nilf(t, must(h.Session(b.request("/")))(t), "%s, %s functions: after idleness", name, functions)
 			b.wantNoSession()
 		}
 	}
@@ -538,8 +527,7 @@ func TestSessionEndsAtOneInstant(t *testing.T) {
 func TestTokenOfAuthJSIsReadAsBefore(t *testing.T) {
 	t.Parallel()
 	h, now := tokenSite(t, func(c *auth.Config) { c.Session.MaxAge = time.Hour })
-	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: []string{secret}, Salt: sessionCookie, Now: now.Now})
-	require.NoError(t, err)
+	token := must(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: []string{secret}, Salt: sessionCookie, Now: now.Now}))(t)
 	now.advance(2 * time.Hour)
 	b := newBrowser(t, h)
 	b.cookies[sessionCookie] = &http.Cookie{Name: sessionCookie, Value: token}
@@ -584,17 +572,12 @@ func TestSignedOutTokenComesNotBack(t *testing.T) {
 					return p.Token, nil
 				},
 			}})
-			signIn := func() *browser {
-				b := newBrowser(t, h)
-				b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin)
-				return b
-			}
-			b, elsewhere := signIn(), signIn()
-			copied := newBrowser(t, h)
-			maps.Copy(copied.cookies, b.cookies)
+			b, elsewhere := newBrowser(t, h), newBrowser(t, h)
+			b.signIn()
+			elsewhere.signIn()
+			copied := b.clone(h)
 			signOut := func() { copied.post("/auth/signout").wantLocation(t, origin) }
-			late := newBrowser(t, h) // a browser that gets the answers in the other order
-			maps.Copy(late.cookies, b.cookies)
+			late := b.clone(h) // a browser that gets the answers in the other order
 			if when == "before the new token is made" {
 				during = signOut
 			}
@@ -629,10 +612,7 @@ func TestUpdateBringsNoEndedSessionBack(t *testing.T) {
 	})
 	b := newBrowser(t, st)
 	st.at(b, "idp", "ada").wantLocation(t, origin)
-	other := newBrowser(t, st)
-	for name, c := range b.cookies {
-		other.cookies[name] = c
-	}
+	other := b.clone(st)
 	b.post("/auth/session", "data", "x")
 	b.wantSession(`"name":"ada"`) // the legitimate update
 	during = func() { other.post("/auth/signout").wantLocation(t, origin) }
@@ -644,23 +624,12 @@ func TestUpdateBringsNoEndedSessionBack(t *testing.T) {
 // TestTokensOfOneNameAreManySessions: an application makes its own tokens,
 // which all have the same jti. A person who signs out can sign in again.
 func TestTokensOfOneNameAreManySessions(t *testing.T) {
-	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, JWT: auth.JWTConfig{
-		Encode: func(_ context.Context, p jwt.EncodeParams) (string, error) {
-			p.Token["jti"] = "of everybody"
-			text, err := json.Marshal(p.Token)
-			return base64.RawURLEncoding.EncodeToString(text), err
-		},
-		Decode: func(_ context.Context, p jwt.DecodeParams) (claims auth.Claims, err error) {
-			text, err := base64.RawURLEncoding.DecodeString(p.Token)
-			if err == nil {
-				err = json.Unmarshal(text, &claims)
-			}
-			return claims, err
-		},
-	}})
+	h, _ := tokenSite(t, func(c *auth.Config) {
+		c.JWT = ownTokens(func(p jwt.EncodeParams) { p.Token["jti"] = "of everybody" })
+	})
 	for range 2 {
 		b := newBrowser(t, h)
-		b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace").wantLocation(t, origin)
+		b.signIn()
 		b.wantSession(`"name":"Ada Lovelace"`)
 		b.post("/auth/signout").wantLocation(t, origin)
 		b.wantNoSession()

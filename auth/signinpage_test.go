@@ -70,7 +70,7 @@ func TestSignInData(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), method, origin+target, nil)
 		r.Header.Set("Accept-Language", "ar")
 		w := httptest.NewRecorder()
-		return must(h.SignInData(w, r)), w.Header()
+		return must(h.SignInData(w, r))(t), w.Header()
 	}
 	d, header := data(http.MethodGet, "/login?error=CredentialsSignin&callbackUrl=%2Finbox&error=x&email=a%40b.example")
 	assert.Truef(t, d.Site == "Example" && d.Direction == "rtl" && d.Texts.Language == "ar" &&

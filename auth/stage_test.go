@@ -63,8 +63,7 @@ func (st *stage) wantPage(r *reply, texts ...string) {
 // idOf is the ID of the user who is signed in with a browser, or "".
 func (st *stage) idOf(b *browser) string {
 	b.t.Helper()
-	session, err := st.Session(b.request("/"))
-	require.NoError(b.t, err)
+	session := must(st.Session(b.request("/")))(b.t)
 	if session == nil {
 		return ""
 	}
@@ -95,10 +94,18 @@ func newStage(t testing.TB, configure func(st *stage, c *auth.Config)) *stage {
 	return st
 }
 
-var proofs = map[string]func(st *stage, b *browser) *reply{
-	"mail link": func(st *stage, b *browser) *reply { return st.byMail(b) },
-	"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "idp", "ada") },
-}
+// proofs are ways to prove the address of the victim. In proofsElsewhere, the
+// provider is not the one at which the attacker signed up.
+var (
+	proofs = map[string]func(st *stage, b *browser) *reply{
+		"mail link": (*stage).byMail,
+		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "idp", "ada") },
+	}
+	proofsElsewhere = map[string]func(st *stage, b *browser) *reply{
+		"mail link": (*stage).byMail,
+		"provider":  func(st *stage, b *browser) *reply { st.states = true; return st.at(b, "other", "victim") },
+	}
+)
 
 // withPasswords adds a credentials provider whose users have the password pw.
 func withPasswords(ids bool, answer func() (bool, error)) func(st *stage, c *auth.Config) {

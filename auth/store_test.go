@@ -89,16 +89,15 @@ func checkPackage(t *testing.T, further ...string) checkedPackage {
 	t.Helper()
 	exports := exportData(t)
 	c := checkedPackage{fset: gotoken.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}}
-	names, err := filepath.Glob("*.go")
-	require.NoError(t, err)
+	names := must(filepath.Glob("*.go"))(t)
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		c.files = append(c.files, must(parser.ParseFile(c.fset, name, nil, parser.SkipObjectResolution)))
+		c.files = append(c.files, must(parser.ParseFile(c.fset, name, nil, parser.SkipObjectResolution))(t))
 	}
 	for _, source := range further {
-		c.files = append(c.files, must(parser.ParseFile(c.fset, "further.go", source, parser.SkipObjectResolution)))
+		c.files = append(c.files, must(parser.ParseFile(c.fset, "further.go", source, parser.SkipObjectResolution))(t))
 	}
 	config := types.Config{Importer: importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) {
 		if file := exports[path]; file != "" {
@@ -106,8 +105,7 @@ func checkPackage(t *testing.T, further ...string) checkedPackage {
 		}
 		return nil, errors.New("no export data of " + path)
 	})}
-	_, err = config.Check(modulePath, c.fset, c.files, c.info)
-	require.NoError(t, err)
+	must(config.Check(modulePath, c.fset, c.files, c.info))(t)
 	return c
 }
 

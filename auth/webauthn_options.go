@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -131,10 +132,8 @@ func (p *WebAuthn) registrationOptions(rp RelyingParty, challenge, userHandle st
 		o.Attestation = p.Attestation
 	}
 	s := &o.AuthenticatorSelection
-	s.Attachment, s.ResidentKey, s.UserVerification = p.Attachment, p.ResidentKey, p.userVerification()
-	if s.ResidentKey == "" {
-		s.ResidentKey = "preferred"
-	}
+	s.Attachment, s.UserVerification = p.Attachment, p.userVerification()
+	s.ResidentKey = cmp.Or(p.ResidentKey, "preferred")
 	s.RequireResidentKey = s.ResidentKey == "required"
 	maps.Copy(o.Extensions, p.RegistrationExtensions)
 	o.Extensions["credProps"] = true

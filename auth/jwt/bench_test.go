@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/go-jose/go-jose/v4"
-	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 )
@@ -26,7 +25,8 @@ func BenchmarkEncode(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) {
 	keys := new(jwt.Keys)
-	token := encode(b, jwt.EncodeParams{Token: benchClaims, Secrets: []string{secret}, Salt: jwt.CookieName, Keys: keys})
+	params := jwt.EncodeParams{Token: benchClaims, Secrets: []string{secret}, Salt: jwt.CookieName, Keys: keys}
+	token := must(jwt.Encode(params))(b)
 	for name, cache := range map[string]*jwt.Keys{"cached": keys, "uncached": nil} {
 		b.Run(name, func(b *testing.B) {
 			p := jwt.DecodeParams{Token: token, Secrets: []string{secret}, Salt: jwt.CookieName, Keys: cache}
@@ -46,10 +46,8 @@ func BenchmarkDecode(b *testing.B) {
 func BenchmarkBaseline(b *testing.B) {
 	row := rows[keyRow](b, "jwt_keys.json")[0]
 	key := row.CBC.bytes(b)
-	encrypter, err := jose.NewEncrypter(jose.A256CBC_HS512, jose.Recipient{Algorithm: jose.DIRECT, Key: key, KeyID: row.CBC.Kid}, nil)
-	require.NoError(b, err)
-	payload, err := json.Marshal(benchClaims)
-	require.NoError(b, err)
+	encrypter := must(jose.NewEncrypter(jose.A256CBC_HS512, jose.Recipient{Algorithm: jose.DIRECT, Key: key, KeyID: row.CBC.Kid}, nil))(b)
+	payload := must(json.Marshal(benchClaims))(b)
 	token := joseEncrypt(b, jose.A256CBC_HS512, key, row.CBC.Kid, string(payload))
 	b.Run("decrypt", func(b *testing.B) {
 		b.ReportAllocs()

@@ -1,13 +1,13 @@
 package jwt_test
 
 import (
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestParseCookies(t *testing.T) {
@@ -71,8 +71,8 @@ func TestReadChunks(t *testing.T) {
 	}
 	for _, c := range cases {
 		value, names := jwt.ReadChunks(jwt.ParseCookies(c.header), name)
-		assert.Truef(t, value == c.value && reflect.DeepEqual(names, c.names),
-			"%q: got %q of %v, want %q of %v", c.header, value, names, c.value, c.names)
+		assert.Equal(t, c.value, value, c.header)
+		assert.Equal(t, c.names, names, c.header)
 	}
 }
 
@@ -80,11 +80,12 @@ func TestSplitChunks(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int]int{0: 0, 1: 1, 3936: 1, 3937: 2, 7872: 2, 7873: 3, 43296: 11} {
 		cookies := jwt.SplitChunks("c", strings.Repeat("x", length))
-		assert.Equalf(t, want, len(cookies), "%d characters: got %d cookies, want %d", length, len(cookies), want)
+		require.Lenf(t, cookies, want, "%d characters", length)
 		value, _ := jwt.ReadChunks(cookies, "c")
-		assert.Equalf(t, length, len(value), "%d characters: read %d back", length, len(value))
-		if want > 1 && (cookies[0].Name != "c.0" || len(cookies[0].Value) != jwt.ChunkSize) {
-			t.Errorf("%d characters: the first cookie is %s with %d", length, cookies[0].Name, len(cookies[0].Value))
+		assert.Lenf(t, value, length, "%d characters: read back", length)
+		if want > 1 {
+			assert.Equalf(t, "c.0", cookies[0].Name, "%d characters: the first cookie", length)
+			assert.Len(t, cookies[0].Value, jwt.ChunkSize)
 		}
 	}
 }

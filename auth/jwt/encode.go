@@ -1,11 +1,13 @@
 package jwt
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -79,16 +81,10 @@ func Encode(p EncodeParams) (string, error) {
 // claims returns the payload with the three claims that every token gets.
 func (p EncodeParams) claims() Claims {
 	now := time.Unix(clock(p.Now).Unix(), 0)
-	maxAge := p.MaxAge
-	if maxAge == 0 {
-		maxAge = DefaultMaxAge
-	}
 	c := make(Claims, len(p.Token)+3)
-	for name, v := range p.Token {
-		c[name] = v
-	}
+	maps.Copy(c, p.Token)
 	c["iat"] = now.Unix()
-	c["exp"] = numericDate(now.Add(maxAge))
+	c["exp"] = numericDate(now.Add(cmp.Or(p.MaxAge, DefaultMaxAge)))
 	c["jti"] = newUUID()
 	return c
 }

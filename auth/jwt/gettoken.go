@@ -82,10 +82,7 @@ func GetToken(ctx context.Context, p GetTokenParams) (Claims, error) {
 	if decode == nil {
 		decode = func(_ context.Context, d DecodeParams) (Claims, error) { return Decode(d) }
 	}
-	salt := p.Salt
-	if salt == "" {
-		salt = p.cookieName()
-	}
+	salt := cmp.Or(p.Salt, p.cookieName())
 	claims, err := decode(ctx, DecodeParams{Token: token, Secrets: p.Secrets, Salt: salt, Keys: p.Keys, Now: p.Now})
 	if err != nil {
 		if p.Logger != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -36,8 +37,7 @@ func (l *list) UnmarshalJSON(data []byte) error {
 
 func rows[T any](t testing.TB, name string) []T {
 	t.Helper()
-	data, err := os.ReadFile("testdata/" + name)
-	require.NoError(t, err)
+	data := must(os.ReadFile("testdata/" + name))(t)
 	var file struct{ Rows []T }
 	require.NoError(t, json.Unmarshal(data, &file), name)
 	require.NotEmptyf(t, file.Rows, "%s has no rows", name)
@@ -96,8 +96,8 @@ func TestGoldenDecode(t *testing.T) {
 				})
 				switch want := want.(type) {
 				case map[string]any:
-					require.NoErrorf(t, err, "got error %v, want claims %v", err, want)
-					require.Equalf(t, want, map[string]any(got), "got claims %v, want %v", got, want)
+					require.NoErrorf(t, err, "want claims %v", want)
+					require.Equal(t, want, map[string]any(got))
 				case string:
 					require.Nilf(t, got, "got claims %v, want %s", got, want)
 					require.Equalf(t, err != nil, want != "null", "got error %v, want %s", err, want)
@@ -121,43 +121,29 @@ func TestGoldenEncode(t *testing.T) {
 		}
 		n++
 		t.Run(row.Name, func(t *testing.T) {
-			input := jwt.Claims{"keep": true}
-			if row.Input == nil {
-				input = nil
-			}
-			for k, v := range row.Input {
-				input[k] = v
-			}
-			delete(input, "keep")
-			before := len(input)
-			token, err := jwt.Encode(jwt.EncodeParams{
+			input := maps.Clone(row.Input)
+			token := must(jwt.Encode(jwt.EncodeParams{
 				Token: input, Secrets: row.Secret, Salt: row.Salt,
 				MaxAge: time.Duration(row.MaxAge * float64(time.Second)), Now: at(row.Now),
-			})
-			require.NoError(t, err)
-			assert.Equalf(t, before, len(input), "Encode changed its argument to %v", input)
-			assert.Equalf(t, len(row.Token), len(token), "got a token of %d characters, want %d", len(token), len(row.Token))
-			if got, want := strings.SplitN(token, ".", 2)[0], strings.SplitN(row.Token, ".", 2)[0]; got != want {
-				t.Errorf("got header %s, want %s", got, want)
-			}
-			got, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: row.Secret, Salt: row.Salt, Now: at(row.Now)})
-			require.NoError(t, err)
+			}))(t)
+			assert.Equal(t, row.Input, input, "Encode changed its argument")
+			assert.Len(t, token, len(row.Token))
+			assert.Equal(t, strings.SplitN(row.Token, ".", 2)[0], strings.SplitN(token, ".", 2)[0], "header")
+			got := must(jwt.Decode(jwt.DecodeParams{Token: token, Secrets: row.Secret, Salt: row.Salt, Now: at(row.Now)}))(t)
 			assert.Truef(t, got.String("jti") != claims["jti"] && len(got.String("jti")) == 36,
 				"got jti %v, want a new UUID", got["jti"])
 			got["jti"] = claims["jti"]
-			assert.Equalf(t, claims, map[string]any(got), "got claims %v, want %v", got, claims)
+			assert.Equal(t, claims, map[string]any(got))
 		})
 	}
-	assert.Truef(t, n >= 30, "only %d rows to encode", n)
+	assert.GreaterOrEqual(t, n, 30, "rows to encode")
 }
 
 func TestEncodeAfter2038(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC) }
-	token, err := jwt.Encode(jwt.EncodeParams{Secrets: []string{"s"}, Salt: "c", Now: now})
-	require.NoError(t, err)
-	claims, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{"s"}, Salt: "c", Now: now})
-	require.NoError(t, err)
+	token := must(jwt.Encode(jwt.EncodeParams{Secrets: []string{"s"}, Salt: "c", Now: now}))(t)
+	claims := must(jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{"s"}, Salt: "c", Now: now}))(t)
 	exp, _ := claims.Time("exp")
 	assert.Truef(t, exp.Equal(now().Add(jwt.DefaultMaxAge)), "got exp %v, want 30 days after %v", exp, now())
 }
@@ -172,9 +158,7 @@ type derivedKey struct{ KeyHex, Kid string }
 
 func (d derivedKey) bytes(t testing.TB) []byte {
 	t.Helper()
-	key, err := hex.DecodeString(d.KeyHex)
-	require.NoError(t, err)
-	return key
+	return must(hex.DecodeString(d.KeyHex))(t)
 }
 
 // TestGoldenKeys checks the key derivation: go-jose, with the recorded key,
@@ -183,10 +167,8 @@ func TestGoldenKeys(t *testing.T) {
 	t.Parallel()
 	for _, row := range rows[keyRow](t, "jwt_keys.json") {
 		t.Run(row.Salt, func(t *testing.T) {
-			token, err := jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{row.Secret}, Salt: row.Salt})
-			require.NoError(t, err)
-			object, err := jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.DIRECT}, []jose.ContentEncryption{jose.A256CBC_HS512})
-			require.NoError(t, err)
+			token := must(jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{row.Secret}, Salt: row.Salt}))(t)
+			object := must(jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.DIRECT}, []jose.ContentEncryption{jose.A256CBC_HS512}))(t)
 			assert.Equal(t, row.CBC.Kid, object.Header.KeyID, "got kid")
 			payload, err := object.Decrypt(row.CBC.bytes(t))
 			assert.Truef(t, err == nil && strings.Contains(string(payload), `"sub":"1"`), "go-jose read %q, %v", payload, err)
@@ -202,13 +184,9 @@ func TestGoldenKeys(t *testing.T) {
 
 func joseEncrypt(t testing.TB, enc jose.ContentEncryption, key []byte, kid, payload string) string {
 	t.Helper()
-	encrypter, err := jose.NewEncrypter(enc, jose.Recipient{Algorithm: jose.DIRECT, Key: key, KeyID: kid}, nil)
-	require.NoError(t, err)
-	object, err := encrypter.Encrypt([]byte(payload))
-	require.NoError(t, err)
-	token, err := object.CompactSerialize()
-	require.NoError(t, err)
-	return token
+	encrypter := must(jose.NewEncrypter(enc, jose.Recipient{Algorithm: jose.DIRECT, Key: key, KeyID: kid}, nil))(t)
+	object := must(encrypter.Encrypt([]byte(payload)))(t)
+	return must(object.CompactSerialize())(t)
 }
 
 type getTokenRow struct {
@@ -236,8 +214,7 @@ var fixedGetToken = map[string]struct{ like, entry string }{
 // explained fails if docs/differences.md has no entry of that name.
 func explained(t *testing.T, entry string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
-	require.NoError(t, err)
+	page := must(os.ReadFile(filepath.Join("..", "..", "docs", "differences.md")))(t)
 	assert.Containsf(t, string(page), "\n### "+entry+"\n", "docs/differences.md has no heading %q", entry)
 }
 

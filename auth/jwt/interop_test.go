@@ -42,9 +42,9 @@ func TestAuthJSReadsOurs(t *testing.T) {
 	var calls []call
 	for name, payload := range interopPayloads {
 		for _, salt := range []string{jwt.CookieName, jwt.SecureCookieName, "", "sålt"} {
-			token := encode(t, jwt.EncodeParams{Token: payload, Secrets: []string{secret}, Salt: salt, MaxAge: time.Hour})
-			want, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}, Salt: salt})
-			require.NoError(t, err)
+			params := jwt.EncodeParams{Token: payload, Secrets: []string{secret}, Salt: salt, MaxAge: time.Hour}
+			token := must(jwt.Encode(params))(t)
+			want := must(jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}, Salt: salt}))(t)
 			all = append(all, sent{name, salt, token, want}, sent{name, salt, token, want}, sent{name, salt, token, want})
 			calls = append(calls,
 				call{"decode", map[string]any{"token": token, "secret": secret, "salt": salt}},

@@ -2,6 +2,7 @@ package jwt_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
@@ -27,17 +28,19 @@ import (
 
 const secret = "a secret of at least thirty-two characters"
 
-func encode(t testing.TB, p jwt.EncodeParams) string {
-	t.Helper()
-	token, err := jwt.Encode(p)
-	require.NoError(t, err)
-	return token
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
 }
 
 func TestDecodeErrors(t *testing.T) {
 	t.Parallel()
-	token := encode(t, jwt.EncodeParams{Secrets: []string{secret}, Salt: "c"})
-	expired := encode(t, jwt.EncodeParams{Secrets: []string{secret}, Salt: "c", MaxAge: -time.Hour})
+	token := must(jwt.Encode(jwt.EncodeParams{Secrets: []string{secret}, Salt: "c"}))(t)
+	expired := must(jwt.Encode(jwt.EncodeParams{Secrets: []string{secret}, Salt: "c", MaxAge: -time.Hour}))(t)
 	cases := []struct {
 		name    string
 		params  jwt.DecodeParams
@@ -57,10 +60,10 @@ func TestDecodeErrors(t *testing.T) {
 			claims, err := jwt.Decode(c.params)
 			require.Truef(t, claims == nil && err != nil, "got %v, %v, want an error", claims, err)
 			for _, target := range c.is {
-				assert.ErrorIsf(t, err, target, "got %v, want it to match %v", err, target)
+				assert.ErrorIs(t, err, target)
 			}
 			for _, target := range c.not {
-				assert.Falsef(t, errors.Is(err, target), "got %v, want it not to match %v", err, target)
+				assert.NotErrorIs(t, err, target)
 			}
 			assert.Truef(t, !strings.Contains(err.Error(), secret) && !strings.Contains(err.Error(), token[:20]),
 				"the error tells too much: %v", err)
@@ -105,7 +108,8 @@ func TestLongestToken(t *testing.T) {
 func TestEveryBitCounts(t *testing.T) {
 	t.Parallel()
 	keys := new(jwt.Keys)
-	token := encode(t, jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{secret}, Salt: "c", Keys: keys})
+	params := jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{secret}, Salt: "c", Keys: keys}
+	token := must(jwt.Encode(params))(t)
 	for i := range len(token) {
 		for _, c := range []byte{'A', 'B', '_', '.', ' ', '=', 0, 0xff} {
 			if token[i] == c {
@@ -121,17 +125,16 @@ func TestEveryBitCounts(t *testing.T) {
 func TestClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		token := encode(t, jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{secret}, MaxAge: time.Minute})
+		params := jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{secret}, MaxAge: time.Minute}
+		token := must(jwt.Encode(params))(t)
 		decode := func() error {
 			_, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{secret}})
 			return err
 		}
 		<-time.After(time.Minute + 14*time.Second)
-		err := decode()
-		assert.NoErrorf(t, err, "14 s after exp: got %v, want the claims", err)
+		assert.NoError(t, decode(), "14 s after exp")
 		<-time.After(time.Second)
-		err = decode()
-		assert.ErrorIsf(t, err, jwt.ErrExpired, "15 s after exp: got %v, want ErrExpired", err)
+		assert.ErrorIs(t, decode(), jwt.ErrExpired, "15 s after exp")
 	})
 }
 
@@ -217,9 +220,7 @@ func TestTokenWithoutKid(t *testing.T) {
 func derivedFrom(t testing.TB, secret, salt string, enc jose.ContentEncryption) []byte {
 	t.Helper()
 	size := map[jose.ContentEncryption]int{jose.A256CBC_HS512: 64, jose.A256GCM: 32}[enc]
-	key, err := hkdf.Key(sha256.New, []byte(secret), []byte(salt), "Auth.js Generated Encryption Key ("+salt+")", size)
-	require.NoError(t, err)
-	return key
+	return must(hkdf.Key(sha256.New, []byte(secret), []byte(salt), "Auth.js Generated Encryption Key ("+salt+")", size))(t)
 }
 
 // TestIntegersKeepTheirDigits: an integer that a token can't hold exactly is
@@ -286,26 +287,18 @@ func TestWhichCookieHasTheToken(t *testing.T) {
 			t.Setenv("NEXTAUTH_URL", c.next)
 			header := http.Header{}
 			for cookie, who := range map[string]string{jwt.CookieName: "plain", jwt.SecureCookieName: "secure"} {
-				token, err := jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": who}, Secrets: []string{secret}, Salt: cookie})
-				require.NoError(t, err)
-				header.Add("Cookie", cookie+"="+token)
+				params := jwt.EncodeParams{Token: jwt.Claims{"sub": who}, Secrets: []string{secret}, Salt: cookie}
+				header.Add("Cookie", cookie+"="+must(jwt.Encode(params))(t))
 			}
 			p := c.params
 			p.Header, p.Secrets = header, []string{secret}
-			want := c.plain
-			if want == "" {
-				want = "secure"
-			}
-			if claims, err := jwt.GetToken(t.Context(), p); err != nil || claims.String("sub") != want {
-				t.Errorf("got the claims %v, %v, want those of the %s cookie", claims, err, want)
-			}
-			raw, err := jwt.GetRawToken(p)
 			name := jwt.SecureCookieName
-			if want == "plain" {
+			if c.plain != "" {
 				name = jwt.CookieName
 			}
-			assert.Truef(t, err == nil && strings.Contains(strings.Join(header["Cookie"], "; "), name+"="+raw),
-				"got the raw token %s, %v", raw, err)
+			claims := must(jwt.GetToken(t.Context(), p))(t)
+			assert.Equal(t, cmp.Or(c.plain, "secure"), claims.String("sub"), "the cookie of the claims")
+			assert.Contains(t, header["Cookie"], name+"="+must(jwt.GetRawToken(p))(t), "the raw token")
 		})
 	}
 }

@@ -20,8 +20,7 @@ import (
 // protocolPage returns docs/protocol.md.
 func protocolPage(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/protocol.md")
-	require.NoError(t, err)
+	page := must(os.ReadFile("../../docs/protocol.md"))(t)
 	return string(page)
 }
 
@@ -52,10 +51,8 @@ func TestKeysOfTheProtocolPage(t *testing.T) {
 	for id, kid := range kids {
 		var got string
 		if id[2] == "64" {
-			token, err := jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{id[0]}, Salt: id[1]})
-			require.NoError(t, err)
-			object, err := jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.DIRECT}, []jose.ContentEncryption{jose.A256CBC_HS512})
-			require.NoError(t, err)
+			token := must(jwt.Encode(jwt.EncodeParams{Token: jwt.Claims{"sub": "1"}, Secrets: []string{id[0]}, Salt: id[1]}))(t)
+			object := must(jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.DIRECT}, []jose.ContentEncryption{jose.A256CBC_HS512}))(t)
 			got = object.Header.KeyID
 		} else {
 			// Tokens with A256GCM are read and not made: the ID chooses the secret.
@@ -69,8 +66,7 @@ func TestKeysOfTheProtocolPage(t *testing.T) {
 // the second of two secrets.
 func kidThatIsRead(t *testing.T, id [3]string, kid string) string {
 	t.Helper()
-	key, err := hkdf.Key(sha256.New, []byte(id[0]), []byte(id[1]), "Auth.js Generated Encryption Key ("+id[1]+")", 32)
-	require.NoError(t, err)
+	key := must(hkdf.Key(sha256.New, []byte(id[0]), []byte(id[1]), "Auth.js Generated Encryption Key ("+id[1]+")", 32))(t)
 	token := joseEncrypt(t, jose.A256GCM, key, kid, `{"sub":"1"}`)
 	if _, err := jwt.Decode(jwt.DecodeParams{Token: token, Secrets: []string{"another", id[0]}, Salt: id[1]}); err == nil {
 		return kid
@@ -86,10 +82,8 @@ func TestTokenOfTheProtocolPage(t *testing.T) {
 	require.NotNil(t, m, "the page shows no token")
 	var want map[string]any
 	require.NoError(t, json.Unmarshal([]byte(m[3]), &want))
-	claims, err := jwt.Decode(jwt.DecodeParams{Token: m[4], Secrets: []string{m[1]}, Salt: m[2], Now: func() time.Time { return time.Unix(1700000100, 0) }})
-	require.NoError(t, err)
-	raw, err := json.Marshal(claims)
-	require.NoError(t, err)
+	claims := must(jwt.Decode(jwt.DecodeParams{Token: m[4], Secrets: []string{m[1]}, Salt: m[2], Now: func() time.Time { return time.Unix(1700000100, 0) }}))(t)
+	raw := must(json.Marshal(claims))(t)
 	var got map[string]any
 	require.NoError(t, json.Unmarshal(raw, &got))
 	assert.Equalf(t, want, got, "got the claims %v, the page shows %v", got, want)

@@ -44,21 +44,18 @@ func TestWaitsGrow(t *testing.T) {
 		rule := limit.Rule{Free: 3, Wait: time.Second, MaxWait: 10 * time.Second, Forget: time.Hour}
 		l := limit.New(limit.Options{Rules: map[limit.Kind]limit.Rules{limit.Password: {Account: rule}}})
 		for i := range 3 {
-			w := wait(t, l, password("192.0.2.1", "ada"))
-			require.Truef(t, w == 0, "attempt %d waits %v", i, w)
+			require.Zerof(t, wait(t, l, password("192.0.2.1", "ada")), "attempt %d waits", i)
 		}
 		for _, want := range []time.Duration{1, 2, 4, 8, 10, 10} {
 			for range 3 {
 				require.Equal(t, want*time.Second, wait(t, l, password("192.0.2.2", "ada")), "the wait")
 			}
 			time.Sleep(want * time.Second)
-			w := wait(t, l, password("192.0.2.2", "ada"))
-			require.Truef(t, w == 0, "after %v: it waits %v more", want*time.Second, w)
+			require.Zerof(t, wait(t, l, password("192.0.2.2", "ada")), "after %v: it waits more", want*time.Second)
 		}
 		time.Sleep(9 * time.Hour) // the wait is at its bound, so no more attempts are remembered than that takes
 		for i := range 3 {
-			w := wait(t, l, password("192.0.2.1", "ada"))
-			require.Truef(t, w == 0, "much later: attempt %d waits %v", i, w)
+			require.Zerof(t, wait(t, l, password("192.0.2.1", "ada")), "much later: attempt %d waits", i)
 		}
 	})
 }
@@ -74,7 +71,8 @@ func TestCountedTogether(t *testing.T) {
 		return a
 	}
 	ada := password("192.0.2.1", "ada")
-	few, many := limit.Rule{Free: 3, Wait: time.Second, MaxWait: time.Minute, Forget: time.Hour}, limit.Rule{Free: 500, Wait: time.Second, MaxWait: time.Minute, Forget: time.Hour}
+	few := limit.Rule{Free: 3, Wait: time.Second, MaxWait: time.Minute, Forget: time.Hour}
+	many := limit.Rule{Free: 500, Wait: time.Second, MaxWait: time.Minute, Forget: time.Hour}
 	rules := map[limit.Kind]limit.Rules{}
 	for _, k := range []limit.Kind{limit.Password, limit.Mail, limit.Code, limit.Passkey, limit.OAuth, limit.SignUp} {
 		rules[k] = limit.Rules{Client: many, Account: few, Both: few, Known: few}
@@ -134,8 +132,7 @@ func TestNetworksOf48Bits(t *testing.T) {
 			allowed++
 		}
 	}
-	free := limit.Defaults(limit.Password).Client.Free
-	assert.Equalf(t, 8*free, allowed, "%d attempts were made, want %d", allowed, 8*free)
+	assert.Equal(t, 8*limit.Defaults(limit.Password).Client.Free, allowed, "attempts that were made")
 	assert.True(t, wait(t, l, password("2001:db8:2:1::/64", "somebody")) == 0, "another network is refused")
 }
 
@@ -172,7 +169,7 @@ func TestStoreThatFails(t *testing.T) {
 		for range 20 {
 			_ = wait(t, l, password("192.0.2.1", "ada"))
 		}
-		assert.Equalf(t, 21, store.asked, "the store was asked %d times, want 21", store.asked)
+		assert.Equal(t, 21, store.asked, "how often the store was asked")
 	})
 }
 
@@ -183,20 +180,15 @@ func TestRulesThatCannotBe(t *testing.T) {
 		{Free: 1, Wait: 1, MaxWait: 1}, {Free: 1, Wait: 1, MaxWait: 1, Forget: 1 << 62}, {Free: -1, Wait: 1, MaxWait: 1, Forget: time.Second},
 		{Free: 1, Wait: 1, MaxWait: 1<<63 - 1, Forget: time.Second}, {Free: 1 << 40, Wait: 1, MaxWait: 1, Forget: time.Hour},
 	} {
-		func() {
-			defer func() { assert.Truef(t, recover() != nil, "%+v is taken", r) }()
-			limit.New(limit.Options{Rules: map[limit.Kind]limit.Rules{limit.Mail: {Both: r}}})
-		}()
+		o := limit.Options{Rules: map[limit.Kind]limit.Rules{limit.Mail: {Both: r}}}
+		assert.Panicsf(t, func() { limit.New(o) }, "%+v is taken", r)
 	}
 	for name, o := range map[string]limit.Options{
 		"a kind that does not exist": {Rules: map[limit.Kind]limit.Rules{"pasword": {}}},
 		"a store without a secret":   {Store: &failing{}},
 		"a short secret":             {Store: &failing{}, Secret: secret[1:]},
 	} {
-		func() {
-			defer func() { assert.Truef(t, recover() != nil, "%s is taken", name) }()
-			limit.New(o)
-		}()
+		assert.Panicsf(t, func() { limit.New(o) }, "%s is taken", name)
 	}
 }
 

@@ -1,10 +1,12 @@
 package limit_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -116,21 +118,14 @@ func (a *answer) refused() bool { return a.StatusCode == http.StatusTooManyReque
 
 func (v *visitor) guess(g guess) *answer {
 	v.t.Helper()
-	if g.provider == "" {
-		g.provider = "credentials"
-	}
-	if g.password == "" {
-		g.password = "wrong"
-	}
+	g.provider, g.password = cmp.Or(g.provider, "credentials"), cmp.Or(g.password, "wrong")
 	body, kind := url.Values{"username": {g.name}, "password": {g.password}}.Encode(), "application/x-www-form-urlencoded"
 	if g.json {
 		body, kind = fmt.Sprintf(`{"username":%q,"password":%q}`, g.name, g.password), "application/json"
 	}
 	r, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.site.url+"/auth/callback/"+g.provider, strings.NewReader(body))
 	require.NoError(v.t, err)
-	for name, values := range g.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, g.header)
 	r.Header.Set("Content-Type", kind)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	r.Header.Set("Accept", "text/html")

@@ -42,8 +42,7 @@ func TestRules(t *testing.T) {
 		"ada likes 4857194857 trains": nil,
 	} {
 		r := Rules{Words: []string{"Example Shop"}}
-		err := r.Check(t.Context(), password, "ada.lovelace@example.org", "Ada Lovelace")
-		assert.Falsef(t, !errors.Is(err, want) && (err != nil || want != nil), "%q: %v, want %v", password, err, want)
+		assert.ErrorIsf(t, r.Check(t.Context(), password, "ada.lovelace@example.org", "Ada Lovelace"), want, "%q", password)
 	}
 	assert.Truef(t, len(common()) >= 10_000, "the list has %d passwords", len(common()))
 }
@@ -51,8 +50,7 @@ func TestRules(t *testing.T) {
 func TestShorterPasswords(t *testing.T) {
 	r := Rules{MinCharacters: 8}
 	for password, want := range map[string]error{"sunshine": TooCommon, "BaseBall1": TooCommon, "kq8 wn2": TooShort, "kq8 wn2x": nil} {
-		err := r.Check(t.Context(), password)
-		assert.Falsef(t, !errors.Is(err, want) && (err != nil || want != nil), "%q: %v, want %v", password, err, want)
+		assert.ErrorIsf(t, r.Check(t.Context(), password), want, "%q", password)
 	}
 	for n, ok := range map[int]bool{7: false, 8: true, 15: true, 65: false, -1: false} {
 		err := (Rules{MinCharacters: n}).Validate()
@@ -81,8 +79,6 @@ func TestBreached(t *testing.T) {
 		"panic": func(context.Context, string) ([]string, error) { panic("hook") },
 		"hangs": func(context.Context, string) ([]string, error) { select {} },
 	} {
-		if err := hook(f); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoError(t, hook(f), name)
 	}
 }

@@ -78,6 +78,15 @@ func (v *visitor) plant(of *visitor) {
 	v.keep()
 }
 
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
+}
+
 var provider = Provider{ID: "idp", Server: "https://idp.example client", Checks: []Check{State, PKCE, Nonce}}
 
 // begin begins a sign-in and returns its parameters.
@@ -119,9 +128,7 @@ func TestSignIn(t *testing.T) {
 		in.FreshSince.Equal(s.now.Add(-time.Minute)), "got %+v", in)
 	_, err = in.CheckState("another")
 	wantReason(t, err, ForgedState)
-	cleared, err := in.CheckState(state)
-	require.NoError(t, err)
-	v.keep(cleared...)
+	v.keep(must(in.CheckState(state))(t)...)
 	verifier, cleared, err := in.Take(PKCE)
 	sum := sha256.Sum256([]byte(verifier))
 	assert.Truef(t, err == nil && base64.RawURLEncoding.EncodeToString(sum[:]) == parameter(t, sent, "code_challenge"),
@@ -176,8 +183,7 @@ func TestManySignIns(t *testing.T) {
 	var states []string
 	for i := range 6 {
 		states = append(states, parameter(t, v.begin(t, Start{Provider: provider, CallbackURL: fmt.Sprint(long, i)}), "state"))
-		size := len(strings.Join(v.sent, "; "))
-		assert.Truef(t, size <= maxCookies, "after %d sign-ins the cookies have %d bytes", i+1, size)
+		assert.LessOrEqualf(t, len(strings.Join(v.sent, "; ")), maxCookies, "bytes of the cookies after %d sign-ins", i+1)
 	}
 	for i, state := range states {
 		in, _, err := v.OpenSignIn(&provider, state)
@@ -259,16 +265,11 @@ func TestCodes(t *testing.T) {
 		require.NoError(t, err)
 		v.keep(c)
 	}
-	got := handles()
-	assert.Truef(t, slices.Equal(got, []string{"5", "4", "3", "2"}), "got %v", got)
-	cookies, err := v.ForgetCodes("email", "a4")
-	require.NoError(t, err)
-	v.keep(cookies...)
+	assert.Equal(t, []string{"5", "4", "3", "2"}, handles())
+	v.keep(must(v.ForgetCodes("email", "a4"))(t)...)
 	s.now = s.now.Add(6 * time.Minute)
-	got = handles()
-	assert.Truef(t, slices.Equal(got, []string{"3", "2"}), "got %v", got)
-	cookies, err = v.ForgetCodes("email", "nobody")
-	assert.Truef(t, cookies == nil && err == nil, "got %v, error %v", cookies, err)
+	assert.Equal(t, []string{"3", "2"}, handles())
+	assert.Nil(t, must(v.ForgetCodes("email", "nobody"))(t))
 }
 
 // TestKnown: a browser is known for who signed in there, by each of the names, with the
@@ -278,9 +279,7 @@ func TestKnown(t *testing.T) {
 	s := newSite(t)
 	v := s.visitor()
 	remember := func(user, version string, names ...string) {
-		c, err := v.Remember(user, version, names...)
-		require.NoError(t, err)
-		v.keep(c)
+		v.keep(must(v.Remember(user, version, names...))(t))
 	}
 	remember("ada", "v1", "Ada@Example.com", "ada")
 	remember("eve", "", "eve")
@@ -291,12 +290,10 @@ func TestKnown(t *testing.T) {
 	id := v.KnownTo("ada", "v1")
 	assert.Truef(t, id == first.ID && v.KnownTo("ada", "v2") == "", "got ID %q, want %q", id, first.ID)
 	remember("ada", "v2", "ada")
-	if id := v.KnownTo("ada", "v2"); id == "" || id == first.ID || v.KnownTo("ada", "v1") != "" {
-		t.Errorf("got ID %q after the password was changed", id)
-	}
-	c, err := v.ForgetKnown("ada")
-	require.NoError(t, err)
-	v.keep(c)
+	id = v.KnownTo("ada", "v2")
+	assert.Truef(t, id != "" && id != first.ID && v.KnownTo("ada", "v1") == "",
+		"got ID %q after the password was changed", id)
+	v.keep(must(v.ForgetKnown("ada"))(t))
 	assert.True(t, v.KnownFor("ada") == nil && v.KnownFor("eve") != nil, "the browser forgot somebody else")
 	s.now = s.now.Add(knownAge + time.Minute)
 	assert.Nil(t, v.KnownFor("eve"), "the browser is known for ever")
@@ -308,24 +305,18 @@ func TestFinished(t *testing.T) {
 	t.Parallel()
 	v := newSite(t).visitor()
 	for i := range 6 {
-		c, err := v.Finish(fmt.Sprint("state", i), "ada", fmt.Sprint("https://app.example/", i))
-		require.NoError(t, err)
-		v.keep(c)
+		v.keep(must(v.Finish(fmt.Sprint("state", i), "ada", fmt.Sprint("https://app.example/", i)))(t))
 	}
 	done := v.Finished("state5")
 	assert.Truef(t, done != nil && done.By("ada") && !done.By("eve") && done.CallbackURL == "https://app.example/5",
 		"got %+v", done)
 	assert.True(t, v.Finished("state1") == nil && v.Finished("state2") != nil,
 		"the browser does not remember the last four")
-	c, err := v.Finish("state6", "ada", "https://app.example/"+strings.Repeat("x", maxFinishedCookie))
-	require.NoError(t, err)
-	v.keep(c)
+	v.keep(must(v.Finish("state6", "ada", "https://app.example/"+strings.Repeat("x", maxFinishedCookie)))(t))
 	done = v.Finished("state6")
 	assert.Truef(t, done != nil && done.CallbackURL == "", "got %+v, want no URL", done)
 	for _, state := range []string{"state7", "state8"} { // one fits, two do not
-		c, err = v.Finish(state, "ada", "https://app.example/"+strings.Repeat("y", maxFinishedCookie*2/5))
-		require.NoError(t, err)
-		v.keep(c)
+		v.keep(must(v.Finish(state, "ada", "https://app.example/"+strings.Repeat("y", maxFinishedCookie*2/5)))(t))
 	}
 	if done = v.Finished("state8"); v.Finished("state7") != nil || done == nil || done.CallbackURL == "" {
 		t.Errorf("of two sign-ins with long URLs the newer one must stay whole, and be alone: got %v, %v", v.Finished("state7"), done)
@@ -340,8 +331,7 @@ func TestTyped(t *testing.T) {
 	s := newSite(t)
 	v := s.visitor()
 	keep := func(name string) *http.Cookie {
-		c, err := v.KeepTyped(Typed{"password", name})
-		require.NoError(t, err)
+		c := must(v.KeepTyped(Typed{"password", name}))(t)
 		v.keep(c)
 		return c
 	}

@@ -158,12 +158,8 @@ func (b *Browser) Knows(p *Provider, state string) bool {
 	if b.csrfMark() == "" && b.Jar.Get(b.markCookie().Name) == "" {
 		return false
 	}
-	for _, name := range []string{b.ticketName(p, state), b.Cookies.State.Name, b.Cookies.PKCE.Name, b.Cookies.Nonce.Name} {
-		if b.Jar.Get(name) != "" {
-			return true
-		}
-	}
-	return false
+	names := []string{b.ticketName(p, state), b.Cookies.State.Name, b.Cookies.PKCE.Name, b.Cookies.Nonce.Name}
+	return slices.ContainsFunc(names, func(name string) bool { return b.Jar.Get(name) != "" })
 }
 
 // markOf is the end of a cookie's name that tells it from others of its kind.

@@ -149,10 +149,7 @@ func (i *Issuer) fetch(ctx context.Context) (*Metadata, error) {
 }
 
 func (i *Issuer) discover(ctx context.Context) (*Metadata, error) {
-	endpoint := i.WellKnown
-	if endpoint == "" {
-		endpoint = strings.TrimSuffix(i.URL, "/") + "/.well-known/openid-configuration"
-	}
+	endpoint := cmp.Or(i.WellKnown, strings.TrimSuffix(i.URL, "/")+"/.well-known/openid-configuration")
 	answer, err := get(ctx, i.Client, endpoint, "application/json", "")
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)

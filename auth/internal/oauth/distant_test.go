@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -64,21 +65,16 @@ func namesOnThisMachine(t *testing.T) {
 // are. An application with its own client reaches every host.
 func TestNameThatLeadsToThisMachine(t *testing.T) {
 	namesOnThisMachine(t)
-	service, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = service.Close() })
 	reached := make(chan struct{}, 10)
-	go func() {
-		for {
-			c, err := service.Accept()
-			if err != nil {
-				return
-			}
+	service := httptest.NewUnstartedServer(nil)
+	service.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
 			reached <- struct{}{}
-			_ = c.Close()
 		}
-	}()
-	_, port, _ := net.SplitHostPort(service.Addr().String())
+	}
+	service.Start()
+	t.Cleanup(service.Close)
+	_, port, _ := net.SplitHostPort(service.Listener.Addr().String())
 	get := func(client *http.Client) error {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://internal.evil.example:"+port+"/token", nil)
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package oauth_test
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,11 @@ type metadataOf string
 
 func (m metadataOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(m))), Request: r}, nil
+}
+
+// metadataNaming is metadata that names the issuer alone.
+func metadataNaming(issuer string) metadataOf {
+	return metadataOf(`{"issuer":` + strconv.Quote(issuer) + `}`)
 }
 
 // TestRemoteIssuerNamesNoLocalEndpoint: the metadata of a remote issuer can't

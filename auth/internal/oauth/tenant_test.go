@@ -1,9 +1,7 @@
 package oauth_test
 
 import (
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -36,11 +34,7 @@ func TestTenants(t *testing.T) {
 		{"tenant with the metadata of another", ours, cloud + other + "/v2.0", nil},
 		{"common with the metadata of one tenant", "common", cloud + ours + "/v2.0", nil},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_ = json.NewEncoder(w).Encode(map[string]any{"issuer": c.metadata})
-		}))
-		t.Cleanup(server.Close)
-		i := &oauth.Issuer{URL: cloud + c.configured + "/v2.0", WellKnown: server.URL, Client: oauth.Transport(nil), Now: time.Now}
+		i := &oauth.Issuer{URL: cloud + c.configured + "/v2.0", Client: &http.Client{Transport: metadataNaming(c.metadata)}, Now: time.Now}
 		m, err := i.Metadata(t.Context())
 		assert.Equalf(t, c.lets != nil, err == nil, "%s: the metadata of %s: %v", c.name, c.metadata, err)
 		for tenant, want := range c.lets {
@@ -52,11 +46,8 @@ func TestTenants(t *testing.T) {
 		}
 	}
 	// Only Microsoft's own hosts have several names for a tenant.
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": "https://idp.example/" + ours + "/v2.0"})
-	}))
-	t.Cleanup(server.Close)
-	i := &oauth.Issuer{URL: "https://idp.example/consumers/v2.0", WellKnown: server.URL, Client: oauth.Transport(nil), Now: time.Now}
+	named := metadataNaming("https://idp.example/" + ours + "/v2.0")
+	i := &oauth.Issuer{URL: "https://idp.example/consumers/v2.0", Client: &http.Client{Transport: named}, Now: time.Now}
 	_, err := i.Metadata(t.Context())
 	assert.Error(t, err, "another host may change the issuer")
 }

@@ -27,8 +27,7 @@ type browser struct {
 
 func newBrowser(t *testing.T, server *httptest.Server) *browser {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
+	jar := must(cookiejar.New(nil))(t)
 	return &browser{t: t, site: server.URL, client: &http.Client{Jar: jar, Transport: server.Client().Transport}}
 }
 
@@ -54,8 +53,7 @@ func (b *browser) request(target string, form url.Values) *http.Request {
 	if form != nil {
 		method, body = http.MethodPost, strings.NewReader(form.Encode())
 	}
-	r, err := http.NewRequestWithContext(b.t.Context(), method, target, body)
-	require.NoError(b.t, err)
+	r := must(http.NewRequestWithContext(b.t.Context(), method, target, body))(b.t)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -72,11 +70,9 @@ func (b *browser) do(r *http.Request) page {
 		}
 		return nil
 	}
-	res, err := client.Do(r)
-	require.NoError(b.t, err)
+	res := must(client.Do(r))(b.t)
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	require.NoError(b.t, err)
+	body := must(io.ReadAll(res.Body))(b.t)
 	if location, err := res.Location(); err == nil && b.isAnswer(location) {
 		b.posted = false
 		return page{url: location, answer: b.request(location.String(), nil)}
@@ -93,8 +89,7 @@ func (b *browser) submit(p page, person string) page {
 	b.t.Helper()
 	form := formTag.FindStringSubmatch(p.text)
 	require.NotNilf(b.t, form, "%s has no form:\n%s", p.url, p.text)
-	action, err := p.url.Parse(html.UnescapeString(form[1]))
-	require.NoError(b.t, err)
+	action := must(p.url.Parse(html.UnescapeString(form[1])))(b.t)
 	fields := url.Values{}
 	for _, input := range inputTag.FindAllStringSubmatch(p.text, -1) {
 		fields.Set(input[1], html.UnescapeString(input[2]))
@@ -159,8 +154,7 @@ func (b *browser) session() string {
 // cookies returns the names of the cookies of the site.
 func (b *browser) cookies() []string {
 	b.t.Helper()
-	site, err := url.Parse(b.site + "/auth/callback/op")
-	require.NoError(b.t, err)
+	site := must(url.Parse(b.site + "/auth/callback/op"))(b.t)
 	var names []string
 	for _, c := range b.client.Jar.Cookies(site) {
 		names = append(names, c.Name)

@@ -32,9 +32,7 @@ func TestSpentOnce(t *testing.T) {
 		"another origin": Of([]string{"old"}, "https://other.example", nil), "another secret": Of([]string{"x"}, origin, nil),
 		"a source that repeats values": Of([]string{"old"}, origin, rand.New(rand.NewSource(1))),
 	} {
-		if !m.Spend("k", "value 0", start, start) {
-			t.Errorf("%s: refused", name)
-		}
+		assert.Truef(t, m.Spend("k", "value 0", start, start), "%s: refused", name)
 	}
 	assert.True(t, before.Spend("another kind", "value 0", start, start), "another kind: refused")
 	assert.True(t, before.Spend("k", "undated", time.Time{}, start) && !before.Spend("k", "undated", time.Time{}, start),

@@ -61,9 +61,7 @@ type Look struct {
 // For returns the look of the page that answers a request.
 func (l *Looks) For(r *http.Request) *Look {
 	look := l.look
-	if look.Site = l.name; look.Site == "" {
-		look.Site = host(wire.RequestOrigin(r))
-	}
+	look.Site = cmp.Or(l.name, host(wire.RequestOrigin(r)))
 	look.T, look.caching = l.languages.of(r)
 	look.Direction = "ltr"
 	if look.T.RightToLeft() {

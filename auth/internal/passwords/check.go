@@ -1,6 +1,7 @@
 package passwords
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,10 +81,7 @@ func count(ctx context.Context, s Store, a Attempt) (stored *adapter.Password, b
 		return nil, "", err
 	}
 	defer release()
-	id := a.UserID
-	if id == "" {
-		id = a.Nobody
-	}
+	id := cmp.Or(a.UserID, a.Nobody)
 	for range maxSwaps {
 		found, err := s.Password(ctx, id)
 		if err != nil && a.UserID != "" {

@@ -1,6 +1,7 @@
 package passwords
 
 import (
+	"cmp"
 	"html/template"
 	"net/url"
 	"strings"
@@ -32,7 +33,8 @@ func Write(t *texts.Texts, kind Kind, to, site, link string, valid time.Duration
 		Direction          string
 		Colors
 	}
-	view.Link, view.Button, view.Lang, view.Colors = link, button, t.Language, c
+	view.Link, view.Button, view.Lang = link, button, t.Language
+	view.Colors = Colors{Brand: cmp.Or(c.Brand, "#346df1"), Text: cmp.Or(c.Text, "#fff")}
 	if view.Direction = "ltr"; t.RightToLeft() {
 		view.Direction = "rtl"
 	}
@@ -44,12 +46,6 @@ func Write(t *texts.Texts, kind Kind, to, site, link string, valid time.Duration
 		// The zero-width space keeps mail programs from making a link of the name.
 		shown := strings.ReplaceAll(host, ".", "\u200b.")
 		view.Lines = append(view.Lines, texts.Fill(line, map[string]string{"site": shown}))
-	}
-	if view.Brand == "" {
-		view.Brand = "#346df1"
-	}
-	if view.Text == "" {
-		view.Text = "#fff"
 	}
 	var html strings.Builder
 	if err := mailTemplate.Execute(&html, view); err != nil {

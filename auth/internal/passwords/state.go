@@ -2,6 +2,7 @@ package passwords
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -68,9 +69,7 @@ func (s State) Off(browser string) bool { return s.Failures[s.key(browser)] >= M
 // counted is the state with n more failures of a browser.
 func (s State) counted(browser string, n int) State {
 	failures := map[string]int{}
-	for k, v := range s.Failures {
-		failures[k] = v
-	}
+	maps.Copy(failures, s.Failures)
 	key := s.key(browser)
 	if failures[key] += n; failures[key] <= 0 {
 		delete(failures, key)

@@ -288,15 +288,12 @@ func (s *CookieSpec) Spread(old []string, value string, now, expires time.Time) 
 	for _, name := range old {
 		list = append(list, s.Clear(name))
 	}
-next:
 	for _, c := range fresh {
-		for i := range list {
-			if list[i].Name == c.Name {
-				list[i] = c
-				continue next
-			}
+		if at := slices.IndexFunc(list, func(old *http.Cookie) bool { return old.Name == c.Name }); at >= 0 {
+			list[at] = c
+		} else {
+			list = append(list, c)
 		}
-		list = append(list, c)
 	}
 	return list
 }
