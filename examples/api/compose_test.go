@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/loader"
@@ -23,7 +22,7 @@ func TestCompose(t *testing.T) {
 		}, func(o *loader.Options) { o.SetProjectName("api", true) })
 	}
 	_, err = load(map[string]string{"EMAIL_SERVER": "x"})
-	assert.Truef(t, err != nil && strings.Contains(err.Error(), "AUTH_SECRET"), "without AUTH_SECRET: got %v", err)
+	assert.ErrorContains(t, err, "AUTH_SECRET")
 	project, err := load(map[string]string{"AUTH_SECRET": "x", "EMAIL_SERVER": "x"})
 	require.NoError(t, err)
 	for _, name := range []string{"postgres", "api", "frontend", "proxy"} {

@@ -3,15 +3,16 @@ package main
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
+	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
 )
 
 // serveDemo starts the demonstration and returns its URL.
@@ -22,17 +23,11 @@ func serveDemo(t *testing.T) string {
 	})
 }
 
-// serve starts a site that gets its URL, and returns the URL.
-func serve(t *testing.T, handler func(site string) (http.Handler, error)) string {
+// serve starts a site on the name localhost, which passkeys need, and returns its URL.
+func serve(t *testing.T, newSite func(site string) (http.Handler, error)) string {
 	t.Helper()
-	server := httptest.NewUnstartedServer(nil)
-	site := "http://" + server.Listener.Addr().String()
-	var err error
-	server.Config.Handler, err = handler(site)
-	require.NoError(t, err)
-	server.Start()
-	t.Cleanup(server.Close)
-	return site
+	local := strings.NewReplacer("127.0.0.1", "localhost")
+	return local.Replace(visitor.Serve(t, func(site string) (http.Handler, error) { return newSite(local.Replace(site)) }))
 }
 
 // browser is headless Chromium.
@@ -43,22 +38,11 @@ type browser struct {
 
 func newBrowser(t *testing.T, scripts bool) *browser {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("LEFT OUT: -short runs nothing that needs Chromium")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1")) // no request leaves the machine
+	var options []chromedp.ExecAllocatorOption
 	if !scripts {
 		options = append(options, chromedp.Flag("blink-settings", "scriptEnabled=false"))
 	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
-	t.Cleanup(cancel)
-	return &browser{t, ctx}
+	return &browser{t, chromium.Start(t, options...)}
 }
 
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {

@@ -152,8 +152,7 @@ func (b *browser) signOut(site string) {
 
 func (b *browser) isSignedOut(site string) {
 	b.t.Helper()
-	left := b.cookies(sessionCookie)
-	assert.Truef(b.t, len(left) <= 0, "%d cookies of the session are left", len(left))
+	assert.Empty(b.t, b.cookies(sessionCookie), "cookies of the session that are left")
 	b.goTo(site + "/members")
 	b.reads("Sign in with Password")
 }

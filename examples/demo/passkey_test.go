@@ -1,10 +1,6 @@
 package main
 
 import (
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,29 +13,16 @@ import (
 // localhost, without any registration of the site.
 func TestPasskeyInABrowser(t *testing.T) {
 	t.Parallel()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
-	require.NoError(t, err)
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	site := "http://localhost:" + port
-	handler, err := newSite(t.Context(), site, filepath.Join(t.TempDir(), "demo.db"))
-	require.NoError(t, err)
-	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
-	server.Start()
-	t.Cleanup(server.Close)
-
+	site := serveDemo(t)
 	b := newBrowser(t, true)
 	b.goTo("about:blank")
-	call := func(err error) {
-		t.Helper()
-		require.NoError(t, err)
-	}
-	_, err = chromedp.Call(b.ctx, cdpwebauthn.Enable, cdpwebauthn.EnableParams{})
-	call(err)
+	_, err := chromedp.Call(b.ctx, cdpwebauthn.Enable, cdpwebauthn.EnableParams{})
+	require.NoError(t, err)
 	_, err = chromedp.Call(b.ctx, cdpwebauthn.AddVirtualAuthenticator, cdpwebauthn.AddVirtualAuthenticatorParams{Options: &cdpwebauthn.VirtualAuthenticatorOptions{
 		Protocol: "ctap2", Ctap2version: "ctap2_1", Transport: "internal", HasResidentKey: true, HasUserVerification: true,
 		AutomaticPresenceSimulation: true, IsUserVerified: true, DefaultBackupEligibility: true, DefaultBackupState: true,
 	}})
-	call(err)
+	require.NoError(t, err)
 
 	greeted := func() {
 		t.Helper()

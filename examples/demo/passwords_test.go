@@ -3,10 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 )
@@ -14,11 +12,8 @@ import (
 // TestPasswordLooks signs a person up with a password in a real browser, and looks at
 // each page on the way, as TestLooks does.
 func TestPasswordLooks(t *testing.T) {
-	script := axeScript(t)
 	site, mails := serveSteps(t, memory.New())
-	b := newBrowser(t, true)
-	_, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	require.NoError(t, err)
+	b, script := newLooker(t)
 	look := func(name, title string) {
 		t.Helper()
 		b.look("password-"+name, title, script, 320, 1280)
@@ -51,6 +46,5 @@ func TestPasswordLooks(t *testing.T) {
 	b.goTo(site + "/auth/signout")
 	look("signout", "Sign out")
 	b.goTo(site + "/auth/password/remove")
-	at := get(b, chromedp.Location())
-	assert.Equalf(t, site+"/auth/password/remove", at, "the browser is at %s: nobody is signed in", at)
+	assert.Equal(t, site+"/auth/password/remove", get(b, chromedp.Location()), "nobody is signed in: the browser is at")
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
@@ -70,34 +69,32 @@ func stepsSite(site string, store *memory.Adapter, mails *links) (http.Handler, 
 	return mux, nil
 }
 
-// serveSteps starts stepsSite on a name, which passkeys need.
+// serveSteps starts stepsSite.
 func serveSteps(t *testing.T, store *memory.Adapter) (site string, mails *links) {
 	t.Helper()
-	local, mails := strings.NewReplacer("127.0.0.1", "localhost"), &links{}
-	site = serve(t, func(site string) (http.Handler, error) { return stepsSite(local.Replace(site), store, mails) })
-	return local.Replace(site), mails
+	mails = &links{}
+	return serve(t, func(site string) (http.Handler, error) { return stepsSite(site, store, mails) }), mails
 }
 
 // TestLooksOfSteps looks at the pages that a person meets on the way: after a mail,
 // after a mistake, and in other languages.
 func TestLooksOfSteps(t *testing.T) {
-	script := axeScript(t)
 	store := memory.New()
 	site, mails := serveSteps(t, store)
 	_, err := store.CreateUserWithAccount(t.Context(), adapter.User{ID: "held", Email: "held@example.com"},
 		adapter.Account{Type: adapter.AccountOAuth, Provider: "example", ProviderAccountID: "1"}, nil)
 	require.NoError(t, err)
-	b := newBrowser(t, true)
-	_, err = chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	require.NoError(t, err)
+	b, script := newLooker(t)
 	// post sends a form from the page that is shown, and waits for a text.
 	post := func(path string, fields map[string]string, text string) {
 		t.Helper()
+		object, err := json.Marshal(fields)
+		require.NoError(t, err)
 		get(b, chromedp.Evaluate[int](fmt.Sprintf(`(() => { const form = document.createElement("form")
 			form.method = "POST"; form.action = %q; const fields = %s
 			const token = document.querySelector("input[name=csrfToken]"); if (token) fields.csrfToken = token.value
 			for (const name in fields) { const i = document.createElement("input"); i.type = "hidden"; i.name = name; i.value = fields[name]; form.append(i) }
-			document.body.append(form); window.before = true; setTimeout(() => form.submit()); return 0 })()`, site+path, object(t, fields))))
+			document.body.append(form); window.before = true; setTimeout(() => form.submit()); return 0 })()`, site+path, object)))
 		for range 20 { // an error says that the page is being replaced
 			if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`!window.before && document.readyState === "complete"`)); err == nil {
 				break
@@ -151,12 +148,4 @@ func TestLooksOfSteps(t *testing.T) {
 			look(language+"-"+strings.ReplaceAll(name, "/", "-"), "")
 		}
 	}
-}
-
-// object returns texts as an object of JavaScript.
-func object(t *testing.T, fields map[string]string) string {
-	t.Helper()
-	text, err := json.Marshal(fields)
-	require.NoError(t, err)
-	return string(text)
 }

@@ -9,7 +9,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,19 +19,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain turns the development provider on.
-func TestMain(m *testing.M) {
-	if err := os.Setenv(Switch, "on"); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
-
 var grace = Person{ID: "grace", Name: "Grace Hopper", Email: "grace@example.com", Picture: "https://example.com/grace.png"}
 
 // TestSignIn signs in at a site over HTTP with the real core, which verifies
 // the signatures of the provider.
 func TestSignIn(t *testing.T) {
+	t.Setenv(Switch, "on")
 	for name, configure := range map[string]func(o *auth.OAuth){
 		"by the ID token": func(*auth.OAuth) {},
 		"by userinfo":     func(o *auth.OAuth) { o.UserInfoOnly = true },
@@ -62,9 +54,7 @@ func TestSignIn(t *testing.T) {
 				"got %s, want the page to choose from\n%s", chooser, body)
 			_, body = fetch(t, client, http.MethodPost, chooser, url.Values{"person": {"grace"}})
 			for _, want := range []string{grace.Name, grace.Email, grace.Picture} {
-				if !strings.Contains(body, want) {
-					t.Errorf("the session does not contain %s: %s", want, body)
-				}
+				assert.Contains(t, body, want, "the session")
 			}
 		})
 	}
@@ -95,12 +85,14 @@ const (
 
 func newProvider(t *testing.T) *Provider {
 	t.Helper()
+	t.Setenv(Switch, "on")
 	p, err := New(issuer, callback, grace)
 	require.NoError(t, err)
 	return p
 }
 
 func TestRefusedOffLoopback(t *testing.T) {
+	t.Setenv(Switch, "on")
 	for _, site := range []string{
 		"https://app.example.com", "http://192.168.1.20:3000", "http://0.0.0.0:3000", "http://:3000", "http://localhost.example.com", "http://127.0.0.1.example.com", "localhost:3000",
 	} {
@@ -285,9 +277,9 @@ func accessToken(t *testing.T, w *httptest.ResponseRecorder) string {
 	var tokens struct {
 		AccessToken string `json:"access_token"`
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &tokens); err != nil || w.Code != http.StatusOK || tokens.AccessToken == "" {
-		t.Fatalf("token request: status %d: %s", w.Code, w.Body)
-	}
+	require.Equalf(t, http.StatusOK, w.Code, "token request: %s", w.Body)
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &tokens))
+	require.NotEmpty(t, tokens.AccessToken)
 	return tokens.AccessToken
 }
 
@@ -327,9 +319,8 @@ func TestTokenRequests(t *testing.T) {
 			if err := json.Unmarshal(got.Body.Bytes(), &failure); err != nil || got.Code < 400 || failure.Error != c.want {
 				t.Errorf("status %d, %s; want the error %s", got.Code, got.Body, c.want)
 			}
-			if again := exchange(p, code, nil); (again.Code != http.StatusOK) != c.spent {
-				t.Errorf("the right request afterwards: status %d, want the code spent: %v", again.Code, c.spent)
-			}
+			again := exchange(p, code, nil)
+			assert.Equal(t, c.spent, again.Code != http.StatusOK, "the right request afterwards: the code is spent")
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +24,7 @@ var linkInMail = regexp.MustCompile(`http://\S+`)
 func TestChangeOfAddress(t *testing.T) {
 	store := memory.New()
 	mails := map[string]string{}
-	site := serve(t, func(site string) http.Handler {
+	site := visitor.Serve(t, func(site string) (http.Handler, error) {
 		dev := newDev(t, site+"/dev", site+"/auth/callback/"+devprovider.ID)
 		gate := newAuth(t, auth.Config{Adapter: store, Providers: []auth.Provider{dev.OAuth()}, Secret: []string{secret}, URL: site})
 		change := &addresses{gate, store, site, func(_ context.Context, to, text string) error { mails[to] = text; return nil }}
@@ -31,7 +32,7 @@ func TestChangeOfAddress(t *testing.T) {
 		mux.Handle("/auth/", gate)
 		mux.Handle("/dev/", dev)
 		mux.Handle("/", change.routes())
-		return mux
+		return mux, nil
 	})
 	post := func(c *client, page, path string, fields url.Values) (body string) {
 		_, body = c.fetch(http.MethodGet, page, nil)

@@ -8,7 +8,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,30 +16,12 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain turns the development provider on.
-func TestMain(m *testing.M) {
-	if err := os.Setenv(devprovider.Switch, "on"); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
-
 const secret = "a random text of 32 characters .."
-
-// serve starts a site. It makes the handler after its URL is known.
-func serve(t *testing.T, handler func(site string) http.Handler) (site string) {
-	t.Helper()
-	server := httptest.NewUnstartedServer(nil)
-	site = "http://" + server.Listener.Addr().String()
-	server.Config.Handler = handler(site)
-	server.Start()
-	t.Cleanup(server.Close)
-	return site
-}
 
 // newAuth calls auth.New with a configuration that must be right.
 func newAuth(t *testing.T, c auth.Config) *auth.Handler {
@@ -53,6 +34,7 @@ func newAuth(t *testing.T, c auth.Config) *auth.Handler {
 // newDev makes a development provider for the callback URL.
 func newDev(t *testing.T, site, callback string) *devprovider.Provider {
 	t.Helper()
+	t.Setenv(devprovider.Switch, "on")
 	p, err := devprovider.New(site, callback,
 		devprovider.Person{ID: "grace", Name: "Grace Hopper", Email: "grace@example.com"}, devprovider.Person{ID: "emmy", Name: "Emmy Noether"})
 	require.NoError(t, err)
@@ -108,7 +90,7 @@ func (c *client) signIn(site, provider, person string) (end, body string) {
 func TestProviderOfOnesOwn(t *testing.T) {
 	t.Setenv("AUTH_ACME_ID", "acme-id")
 	t.Setenv("AUTH_ACME_SECRET", "acme-secret")
-	server := serve(t, func(string) http.Handler {
+	server := visitor.Serve(t, func(string) (http.Handler, error) {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET /oauth/authorize", func(w http.ResponseWriter, r *http.Request) {
 			q := r.URL.Query()
@@ -129,24 +111,24 @@ func TestProviderOfOnesOwn(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"uid":7,"login":"grace","contact":{"mail":"grace@example.com"}}`)
 		})
-		return mux
+		return mux, nil
 	})
-	site := serve(t, func(site string) http.Handler {
-		return newAuth(t, auth.Config{URL: site, Secret: []string{secret}, Providers: []auth.Provider{acme(server)}})
+	site := visitor.Serve(t, func(site string) (http.Handler, error) {
+		return auth.New(auth.Config{URL: site, Secret: []string{secret}, Providers: []auth.Provider{acme(server)}})
 	})
 	_, session := newClient(t).start(site, "acme")
 	assert.Contains(t, session, `"name":"grace","email":"grace@example.com"`, "the session")
 }
 
 func TestOpenIDProviderOfOnesOwn(t *testing.T) {
-	site := serve(t, func(site string) http.Handler {
+	site := visitor.Serve(t, func(site string) (http.Handler, error) {
 		dev := newDev(t, site+"/dev", site+"/auth/callback/acme")
 		t.Setenv("AUTH_ACME_ID", dev.OAuth().ClientID)
 		t.Setenv("AUTH_ACME_SECRET", dev.OAuth().ClientSecret)
 		mux := http.NewServeMux()
 		mux.Handle("/dev/", dev)
 		mux.Handle("/auth/", newAuth(t, auth.Config{URL: site, Secret: []string{secret}, Providers: []auth.Provider{acmeID(site + "/dev")}}))
-		return mux
+		return mux, nil
 	})
 	_, session := newClient(t).signIn(site, "acme", "grace")
 	assert.Contains(t, session, "Grace Hopper", "the session")
@@ -191,7 +173,7 @@ func TestPreview(t *testing.T) {
 	preview := "https://" + previewServer.Listener.Addr().String()
 	var stable string
 	var provider auth.Provider
-	serve(t, func(production string) http.Handler {
+	visitor.Serve(t, func(production string) (http.Handler, error) {
 		stable = strings.Replace(production, "127.0.0.1", "localhost", 1) // the two have separate cookies
 		t.Setenv("AUTH_REDIRECT_PROXY_URL", stable+"/auth")
 		t.Setenv("AUTH_URL", stable)
@@ -200,19 +182,19 @@ func TestPreview(t *testing.T) {
 		mux := http.NewServeMux()
 		mux.Handle("/dev/", dev)
 		mux.Handle("/auth/", newAuth(t, auth.Config{Providers: []auth.Provider{provider}, RedirectProxyOrigins: []string{preview}}))
-		return mux
+		return mux, nil
 	})
 	t.Setenv("AUTH_URL", preview)
 	previewServer.Config.Handler = newAuth(t, auth.Config{Providers: []auth.Provider{provider}})
 	previewServer.StartTLS()
-	visitor := newClient(t)
-	visitor.http.Transport = previewServer.Client().Transport
-	end, session := visitor.signIn(preview, devprovider.ID, "grace")
+	c := newClient(t)
+	c.http.Transport = previewServer.Client().Transport
+	end, session := c.signIn(preview, devprovider.ID, "grace")
 	assert.Truef(t, end == preview+"/auth/session" && strings.Contains(session, "Grace Hopper"),
 		"at the preview: the sign-in ends at %s: %s", end, session)
-	_, session = visitor.fetch(http.MethodGet, stable+"/auth/session", nil)
+	_, session = c.fetch(http.MethodGet, stable+"/auth/session", nil)
 	assert.Equal(t, "null", session, "the stable deployment has a session")
-	if end, session := visitor.signIn(stable, devprovider.ID, "emmy"); end != stable+"/auth/session" || !strings.Contains(session, "Emmy Noether") {
+	if end, session := c.signIn(stable, devprovider.ID, "emmy"); end != stable+"/auth/session" || !strings.Contains(session, "Emmy Noether") {
 		t.Errorf("at the stable deployment: the sign-in ends at %s: %s", end, session)
 	}
 }
@@ -220,7 +202,7 @@ func TestPreview(t *testing.T) {
 // TestLinking: accounts are linked by e-mail address only in the cases of the guide.
 func TestLinking(t *testing.T) {
 	strict, trusted := "strict", "trusted"
-	site := serve(t, func(site string) http.Handler {
+	site := visitor.Serve(t, func(site string) (http.Handler, error) {
 		mux := http.NewServeMux()
 		way := func(id string) *auth.OAuth {
 			dev := newDev(t, site+"/"+id, site+"/auth/callback/"+id)
@@ -232,7 +214,7 @@ func TestLinking(t *testing.T) {
 		c := linking(way(trusted), []auth.Provider{way(strict), way("first")}, memory.New())
 		c.URL, c.Secret = site, []string{secret}
 		mux.Handle("/auth/", newAuth(t, c))
-		return mux
+		return mux, nil
 	})
 	_, session := newClient(t).signIn(site, "first", "grace")
 	require.Contains(t, session, "Grace Hopper", "a new user")
@@ -270,15 +252,11 @@ func TestFrontEnd(t *testing.T) {
 // TestPasskeys: the sign-in page offers passkeys, and a text that is not a BLOB
 // gives an error.
 func TestPasskeys(t *testing.T) {
-	site := serve(t, func(site string) http.Handler {
-		return newAuth(t, withPasskeys(auth.Config{URL: site, Secret: []string{secret}, Adapter: memory.New()}))
+	site := visitor.Serve(t, func(site string) (http.Handler, error) {
+		return auth.New(withPasskeys(auth.Config{URL: site, Secret: []string{secret}, Adapter: memory.New()}))
 	})
-	res, err := http.Get(strings.Replace(site, "127.0.0.1", "localhost", 1) + "/auth/signin")
-	require.NoError(t, err)
-	defer res.Body.Close()
-	page, err := io.ReadAll(res.Body)
-	assert.Truef(t, err == nil && strings.Contains(string(page), "Create a passkey"),
-		"status %d, %s (%v)", res.StatusCode, page, err)
+	_, page := newClient(t).fetch(http.MethodGet, strings.Replace(site, "127.0.0.1", "localhost", 1)+"/auth/signin", nil)
+	assert.Contains(t, page, "Create a passkey")
 	p, err := certifiedPasskeys([]byte("x"), new(x509.Certificate))
 	assert.Errorf(t, err, "got %v", p)
 }

@@ -8,7 +8,6 @@ import (
 	"mime/quotedprintable"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/textproto"
 	"net/url"
@@ -70,49 +69,35 @@ func receiveMail(c *textproto.Conn, mails chan<- string) {
 	}
 }
 
-// visitor is a browser at https://example.com.
-func visitor(t *testing.T, site http.Handler) *http.Client {
+// newClientOf is a client at https://example.com.
+func newClientOf(t *testing.T, site http.Handler) *client {
 	t.Helper()
 	server := httptest.NewTLSServer(site)
 	t.Cleanup(server.Close)
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	return &http.Client{Jar: jar, Transport: &http.Transport{
+	c := newClient(t)
+	c.http.Transport = &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a server of the test
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
 		},
-	}}
+	}
+	return c
 }
 
 var hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
 
 // submit opens a page and submits its form with further fields.
-func submit(t *testing.T, c *http.Client, page, action string, fields ...string) string {
-	t.Helper()
+func (c *client) submit(page, action string, fields ...string) {
+	c.t.Helper()
+	_, body := c.fetch(http.MethodGet, page, nil)
 	form := url.Values{}
-	for _, m := range hiddenInput.FindAllStringSubmatch(body(t, c, page), -1) {
+	for _, m := range hiddenInput.FindAllStringSubmatch(body, -1) {
 		form.Set(m[1], html.UnescapeString(m[2]))
 	}
 	for i := 0; i < len(fields); i += 2 {
 		form.Set(fields[i], fields[i+1])
 	}
-	r, err := c.PostForm("https://example.com"+action, form)
-	require.NoError(t, err)
-	defer func() { _ = r.Body.Close() }()
-	text, err := io.ReadAll(r.Body)
-	require.NoError(t, err)
-	return string(text)
-}
-
-func body(t *testing.T, c *http.Client, page string) string {
-	t.Helper()
-	r, err := c.Get(page)
-	require.NoError(t, err)
-	defer func() { _ = r.Body.Close() }()
-	text, err := io.ReadAll(r.Body)
-	require.NoError(t, err)
-	return string(text)
+	c.fetch(http.MethodPost, "https://example.com"+action, form)
 }
 
 // TestPasswords: the ten lines of the guide sign a person up, with a mail that a real
@@ -122,8 +107,8 @@ func TestPasswords(t *testing.T) {
 	site, err := passwords(memory.New(), secret, server)
 	require.NoError(t, err)
 	const auth = "https://example.com/auth"
-	c := visitor(t, site)
-	submit(t, c, auth+"/password/sign-up", "/auth/password/sign-up", "email", "ada@example.net")
+	c := newClientOf(t, site)
+	c.submit(auth+"/password/sign-up", "/auth/password/sign-up", "email", "ada@example.net")
 	link := ""
 	select {
 	case mail := <-mails:
@@ -131,11 +116,14 @@ func TestPasswords(t *testing.T) {
 	case <-time.After(30 * time.Second):
 	}
 	require.NotEmpty(t, link, "no mail with a link")
-	submit(t, c, link, "/auth/password/choose", "password", "correct horse battery staple")
-	require.Contains(t, body(t, c, auth+"/session"), "ada@example.net", "session after the sign-up")
-	other := visitor(t, site)
-	submit(t, other, auth+"/signin", "/auth/callback/password", "email", "ada@example.net", "password", "wrong")
-	assert.Equal(t, "null", body(t, other, auth+"/session"), "a wrong password signs in")
-	submit(t, other, auth+"/signin", "/auth/callback/password", "email", "ada@example.net", "password", "correct horse battery staple")
-	assert.Contains(t, body(t, other, auth+"/session"), "ada@example.net", "session after the sign-in")
+	c.submit(link, "/auth/password/choose", "password", "correct horse battery staple")
+	_, session := c.fetch(http.MethodGet, auth+"/session", nil)
+	require.Contains(t, session, "ada@example.net", "session after the sign-up")
+	other := newClientOf(t, site)
+	other.submit(auth+"/signin", "/auth/callback/password", "email", "ada@example.net", "password", "wrong")
+	_, session = other.fetch(http.MethodGet, auth+"/session", nil)
+	assert.Equal(t, "null", session, "a wrong password signs in")
+	other.submit(auth+"/signin", "/auth/callback/password", "email", "ada@example.net", "password", "correct horse battery staple")
+	_, session = other.fetch(http.MethodGet, auth+"/session", nil)
+	assert.Contains(t, session, "ada@example.net", "session after the sign-in")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +27,7 @@ var (
 // other browser is signed out.
 func TestSessionsPage(t *testing.T) {
 	store := memory.New()
-	site := serve(t, func(site string) http.Handler {
+	site := visitor.Serve(t, func(site string) (http.Handler, error) {
 		dev := newDev(t, site+"/dev", site+"/auth/callback/"+devprovider.ID)
 		config := hardened(store, dev.OAuth(), &auth.Email{SendVerificationRequest: func(context.Context, auth.VerificationRequest) error { return nil }})
 		config.Secret, config.URL = []string{secret}, site
@@ -34,7 +35,7 @@ func TestSessionsPage(t *testing.T) {
 		mux := http.NewServeMux()
 		mux.Handle("/", newSite(gate))
 		mux.Handle("/dev/", dev)
-		return mux
+		return mux, nil
 	})
 	first, second := newClient(t), newClient(t)
 	end, _ := first.fetch(http.MethodGet, site+"/sessions", nil)
@@ -73,12 +74,12 @@ func TestLimitOfTheGuide(t *testing.T) {
 		"many accounts": {func(i int) string { return fmt.Sprintf("ada%d", i) }, 100},
 	} {
 		account, checked := c.account, 0
-		site := serve(t, func(site string) http.Handler {
+		site := visitor.Serve(t, func(site string) (http.Handler, error) {
 			config := hardened(memory.New(), &auth.Credentials{
 				Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { checked++; return nil, nil },
 			})
 			config.Secret, config.URL, config.Session.Strategy = []string{secret}, site, auth.StrategyJWT
-			return newAuth(t, config)
+			return auth.New(config)
 		})
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		refused, began := 0, time.Now()

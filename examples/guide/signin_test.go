@@ -11,6 +11,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
+	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -18,7 +19,7 @@ import (
 // TestSignInPage goes through the sign-in page of the site: with a mistake, which the
 // page explains in the language of the reader beside what was typed, and without.
 func TestSignInPage(t *testing.T) {
-	site := serve(t, func(site string) http.Handler {
+	site := visitor.Serve(t, func(site string) (http.Handler, error) {
 		dev := newDev(t, site+"/dev", site+"/auth/callback/"+devprovider.ID)
 		gate := newAuth(t, auth.Config{
 			URL: site, Secret: []string{secret}, Adapter: memory.New(), Pages: auth.Pages{SignIn: "/login"},
@@ -43,7 +44,7 @@ func TestSignInPage(t *testing.T) {
 		mux.Handle("GET /login", signInPage(gate))
 		inbox := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("your mails")) }
 		mux.Handle("GET /inbox", gate.Require(http.HandlerFunc(inbox)))
-		return mux
+		return mux, nil
 	})
 	c := newClient(t)
 	at, page := c.fetch(http.MethodGet, site+"/inbox", nil)

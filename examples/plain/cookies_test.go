@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
+	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -26,12 +25,12 @@ var cookieSecret = []string{strings.Repeat("cookie-secret", 3)}
 // in, and a sign-out ends both, whatever the site is told about the domain later.
 func TestDomainOfTheSessionCookieChanges(t *testing.T) {
 	var handler atomic.Value
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.Load().(http.Handler).ServeHTTP(w, r)
-	}))
-	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	require.NoError(t, err)
-	home := "http://app.site.localhost:" + port
+	home := visitor.Serve(t, func(string) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handler.Load().(http.Handler).ServeHTTP(w, r)
+		}), nil
+	})
+	home = strings.Replace(home, "127.0.0.1", "app.site.localhost", 1)
 	var later time.Duration
 	deploy := func(cookies auth.Cookies) {
 		later += time.Minute // a new version runs later than the one before
@@ -44,8 +43,6 @@ func TestDomainOfTheSessionCookieChanges(t *testing.T) {
 		handler.Store(h)
 	}
 	deploy(auth.Cookies{})
-	server.Start()
-	t.Cleanup(server.Close)
 
 	b := chromium.New(t)
 	b.Go(home)
@@ -71,30 +68,28 @@ func TestDomainOfTheSessionCookieChanges(t *testing.T) {
 func TestAbandonedSignIns(t *testing.T) {
 	const maxCookies = 6 << 10
 	var largest atomic.Int64
-	server := httptest.NewUnstartedServer(nil)
-	home := "http://" + server.Listener.Addr().String()
-	h, err := auth.New(auth.Config{
-		URL: home, Secret: cookieSecret, Logger: slog.New(slog.DiscardHandler),
-		Providers: []auth.Provider{&auth.OAuth{
-			ID: "slow", Name: "Slow", ClientID: "id", ClientSecret: "secret",
-			Authorization: auth.AuthorizationEndpoint{URL: home + "/login"},
-			Token:         auth.TokenEndpoint{URL: home + "/token"}, UserInfo: auth.UserInfoEndpoint{URL: home + "/me"},
-		}},
-		Callbacks: auth.Callbacks{Redirect: func(_ context.Context, p auth.RedirectParams) (string, error) { return p.URL, nil }},
+	home := visitor.Serve(t, func(home string) (http.Handler, error) {
+		h, err := auth.New(auth.Config{
+			URL: home, Secret: cookieSecret, Logger: slog.New(slog.DiscardHandler),
+			Providers: []auth.Provider{&auth.OAuth{
+				ID: "slow", Name: "Slow", ClientID: "id", ClientSecret: "secret",
+				Authorization: auth.AuthorizationEndpoint{URL: home + "/login"},
+				Token:         auth.TokenEndpoint{URL: home + "/token"}, UserInfo: auth.UserInfoEndpoint{URL: home + "/me"},
+			}},
+			Callbacks: auth.Callbacks{Redirect: func(_ context.Context, p auth.RedirectParams) (string, error) { return p.URL, nil }},
+		})
+		require.NoError(t, err)
+		mux := http.NewServeMux()
+		mux.Handle("/auth/", h)
+		mux.HandleFunc("/login", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = fmt.Fprint(w, "<!DOCTYPE html><p>The provider waits</p>")
+		})
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			largest.Store(max(largest.Load(), int64(len(r.Header.Get("Cookie")))))
+			mux.ServeHTTP(w, r)
+		}), nil
 	})
-	require.NoError(t, err)
-	mux := http.NewServeMux()
-	mux.Handle("/auth/", h)
-	mux.HandleFunc("/login", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprint(w, "<!DOCTYPE html><p>The provider waits</p>")
-	})
-	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		largest.Store(max(largest.Load(), int64(len(r.Header.Get("Cookie")))))
-		mux.ServeHTTP(w, r)
-	})
-	server.Start()
-	t.Cleanup(server.Close)
 
 	b := chromium.New(t)
 	for n := range 7 {

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,34 +10,31 @@ import (
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
 	"github.com/gatehouse-go/gatehouse/examples/internal/frontend"
+	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
-
-// TestMain turns the development provider on.
-func TestMain(m *testing.M) {
-	if err := os.Setenv(devprovider.Switch, "on"); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
 
 // TestInteropReact signs in and out with the real next-auth/react in Chromium.
 func TestInteropReact(t *testing.T) {
 	t.Setenv("AUTH_SECRET", strings.Repeat("react-secret", 3))
+	t.Setenv(devprovider.Switch, "on")
 	page := frontend.Build(t, ".")
 	mails := make(chan string, 1)
-	server := httptest.NewUnstartedServer(nil)
-	url := "http://" + server.Listener.Addr().String()
-	handler, err := site(url, page, func(_ context.Context, m auth.VerificationRequest) error {
-		mails <- m.URL
-		return nil
+	url := visitor.Serve(t, func(url string) (http.Handler, error) {
+		return site(url, page, func(_ context.Context, m auth.VerificationRequest) error {
+			mails <- m.URL
+			return nil
+		})
 	})
-	require.NoError(t, err)
-	server.Config.Handler = handler
-	server.Start()
-	t.Cleanup(server.Close)
 	b := chromium.New(t)
+	signIn := func(t *testing.T) {
+		t.Helper()
+		b.Reads("Nobody is signed in.")
+		b.Fill("[name=username]", "ada")
+		b.Fill("[name=password]", "lovelace")
+		b.Click("#password button")
+		b.Reads("Signed in as Ada.")
+	}
 	signOut := func(t *testing.T) {
 		t.Helper()
 		b.Click("#signout")
@@ -53,11 +48,7 @@ func TestInteropReact(t *testing.T) {
 		b.Click("#password button")
 		b.Reads("CredentialsSignin: locked")
 		b.Go(url)
-		b.Reads("Nobody is signed in.")
-		b.Fill("[name=username]", "ada")
-		b.Fill("[name=password]", "lovelace")
-		b.Click("#password button")
-		b.Reads("Signed in as Ada.")
+		signIn(t)
 		b.Click("#update")
 		b.Reads("Signed in as Augusta.")
 		b.Go(url)
@@ -88,11 +79,7 @@ func TestInteropReact(t *testing.T) {
 	})
 	t.Run("polling", func(t *testing.T) {
 		b.Go(url + "/?poll=1")
-		b.Reads("Nobody is signed in.")
-		b.Fill("[name=username]", "ada")
-		b.Fill("[name=password]", "lovelace")
-		b.Click("#password button")
-		b.Reads("Signed in as Ada.")
+		signIn(t)
 		// The cookie is deleted, and the page is not told.
 		res := chromium.Await[int](b, `fetch("/api/auth/csrf").then((r) => r.json()).then(({csrfToken}) =>
 			fetch("/api/auth/signout", {method: "POST", body: new URLSearchParams({csrfToken}), redirect: "manual"})).then((r) => r.status)`)

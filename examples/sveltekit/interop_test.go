@@ -1,37 +1,23 @@
 package main
 
 import (
-	"net/http/httptest"
-	"os"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/examples/devprovider"
 	"github.com/gatehouse-go/gatehouse/examples/internal/chromium"
 	"github.com/gatehouse-go/gatehouse/examples/internal/frontend"
-	"github.com/stretchr/testify/require"
+	"github.com/gatehouse-go/gatehouse/examples/internal/visitor"
 )
-
-// TestMain turns the development provider on.
-func TestMain(m *testing.M) {
-	if err := os.Setenv(devprovider.Switch, "on"); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
 
 // TestInteropSvelteKit signs in and out with the real @auth/sveltekit/client in
 // Chromium. That client sends no CSRF token.
 func TestInteropSvelteKit(t *testing.T) {
 	t.Setenv("AUTH_SECRET", strings.Repeat("svelte-secret", 3))
+	t.Setenv(devprovider.Switch, "on")
 	page := frontend.Build(t, ".")
-	server := httptest.NewUnstartedServer(nil)
-	url := "http://" + server.Listener.Addr().String()
-	handler, err := site(url, page)
-	require.NoError(t, err)
-	server.Config.Handler = handler
-	server.Start()
-	t.Cleanup(server.Close)
+	url := visitor.Serve(t, func(url string) (http.Handler, error) { return site(url, page) })
 	b := chromium.New(t)
 
 	t.Run("credentials", func(t *testing.T) {

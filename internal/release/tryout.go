@@ -3,6 +3,7 @@ package main
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -13,17 +14,12 @@ var programs embed.FS
 // tryOut builds and runs a program that requires all modules in the version,
 // like a user without a copy of the repository.
 func tryOut(dir string, modules []string, version string, proxy moduleProxy) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	program, err := fs.Sub(programs, "testdata/program")
+	if err != nil {
 		return err
 	}
-	for _, name := range []string{"main.go", "conformance_test.go"} {
-		content, err := programs.ReadFile("testdata/program/" + name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
-			return err
-		}
+	if err := os.CopyFS(dir, program); err != nil {
+		return err
 	}
 	goMod := "module example.com/program\n\ngo 1.26\n"
 	for _, m := range modules {

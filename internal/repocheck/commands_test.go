@@ -2,14 +2,12 @@ package repocheck
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // commands are the commands of the repository, with a flag that each has.
@@ -35,11 +33,8 @@ func TestCommandsRefuseUnknownFlags(t *testing.T) {
 	for dir, flag := range commands {
 		t.Run(dir, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "command")
-			build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", program, ".")
-			build.Dir = filepath.Join(root, filepath.FromSlash(dir))
-			build.Env = append(os.Environ(), "GOWORK=off")
-			out, err := build.CombinedOutput()
-			require.NoErrorf(t, err, "%s", out)
+			folder := filepath.Join(root, filepath.FromSlash(dir))
+			output(t, folder, []string{"GOWORK=off"}, "go", "build", "-ldflags=-w", "-o", program, ".")
 			for _, wrong := range []string{"-no-such-flag", "stray"} {
 				if wrong == "stray" && strings.HasSuffix(dir, "withstores") {
 					continue // its arguments name a command, which it runs

@@ -1,11 +1,10 @@
 package repocheck
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,25 +19,15 @@ var generateMethods = regexp.MustCompile(`(?m)^//go:generate go run (\S+/methods
 func TestMethodsAreFresh(t *testing.T) {
 	found := 0
 	for _, dir := range []string{"auth/adapter", "adaptertest/internal/kit", "adaptertest/internal/mutants", "adaptertest/remote"} {
-		dir = filepath.Join(root, filepath.FromSlash(dir))
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		require.NoError(t, err)
-		for _, name := range files {
-			content, err := os.ReadFile(name)
-			require.NoError(t, err)
-			for _, line := range generateMethods.FindAllSubmatch(content, -1) {
+		for _, name := range tracked(t, ":(glob)"+dir+"/*.go") {
+			for _, line := range generateMethods.FindAllStringSubmatch(read(t, name), -1) {
 				found++
-				made, generated := filepath.Join(t.TempDir(), "made.go"), filepath.Join(dir, string(line[2]))
-				cmd := exec.CommandContext(t.Context(), "go", append([]string{"run"}, append(strings.Fields(string(line[1])), made)...)...)
-				cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=")
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%s: %v\n%s", line[0], err, out)
-				}
+				made, generated := filepath.Join(t.TempDir(), "made.go"), dir+"/"+line[2]
+				args := slices.Concat([]string{"run"}, strings.Fields(line[1]), []string{made})
+				output(t, filepath.Join(root, filepath.FromSlash(dir)), []string{"GOWORK="}, "go", args...)
 				want, err := os.ReadFile(made)
 				require.NoError(t, err)
-				if got, err := os.ReadFile(generated); err != nil || !bytes.Equal(got, want) {
-					t.Errorf("%s is not what go generate makes of the interfaces (error: %v)", generated, err)
-				}
+				assert.Truef(t, read(t, generated) == string(want), "%s is not what go generate makes of the interfaces", generated)
 			}
 		}
 	}

@@ -1,16 +1,11 @@
 package repocheck
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestSuiteIsShort counts the lines of Go without tests, generated files counted. A change
@@ -37,22 +32,12 @@ func TestSuiteIsShort(t *testing.T) {
 }
 
 // lines counts the lines of the Go files whose paths match, without tests.
-func lines(t *testing.T, files *regexp.Regexp) (n int) {
+func lines(t *testing.T, match *regexp.Regexp) (n int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "*.go")
-	cmd.Dir = root
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		if strings.HasSuffix(name, "_test.go") || !files.MatchString(name) {
-			continue
+	for _, name := range files(t, "*.go") {
+		if match.MatchString(name) && !strings.HasSuffix(name, "_test.go") {
+			n += strings.Count(read(t, name), "\n")
 		}
-		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		if os.IsNotExist(err) {
-			continue // the file is deleted, but the deletion is not committed yet
-		}
-		require.NoError(t, err)
-		n += bytes.Count(content, []byte("\n"))
 	}
 	return n
 }

@@ -1,10 +1,12 @@
 package repocheck
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +51,7 @@ func TestPagesShowCodeThatCompiles(t *testing.T) {
 	for _, name := range pages {
 		t.Run(name, func(t *testing.T) {
 			for _, b := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, name), -1) {
-				assert.Containsf(t, sources.String(), folded(b[1]), "this code stands in no Go file:\n%s", b[1])
+				assert.Truef(t, strings.Contains(sources.String(), folded(b[1])), "this code stands in no Go file:\n%s", b[1])
 			}
 		})
 	}
@@ -65,21 +67,45 @@ func TestPagesAreShort(t *testing.T) {
 
 const root = "../.."
 
-// tracked returns the files of the repository that match a git pattern.
-func tracked(t *testing.T, pattern string) []string {
+// output runs a command in a folder, with further variables of the environment, and returns
+// what it prints.
+func output(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", "ls-files", "--", pattern)
-	cmd.Dir = root
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	require.NoError(t, err)
-	var names []string
-	for name := range strings.Lines(string(out)) {
-		name = strings.TrimSpace(name)
-		if _, err := os.Stat(filepath.Join(root, name)); err == nil && !strings.Contains(name, "testdata/") {
+	require.NoErrorf(t, err, "%s in %s:\n%s", cmd, dir, &stderr)
+	return string(out)
+}
+
+// files returns the files of the repository that match a git pattern, without those whose
+// deletion is not committed yet.
+func files(t *testing.T, pattern string) (names []string) {
+	t.Helper()
+	for name := range strings.SplitSeq(output(t, root, nil, "git", "ls-files", "-z", "--", pattern), "\x00") {
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); name != "" && err == nil {
 			names = append(names, name)
 		}
 	}
+	return names
+}
+
+// tracked returns the files that match a git pattern, without those of testdata.
+func tracked(t *testing.T, pattern string) []string {
+	t.Helper()
+	names := slices.DeleteFunc(files(t, pattern), func(name string) bool { return strings.Contains(name, "testdata/") })
 	require.NotEmptyf(t, names, "no file matches %s", pattern)
+	return names
+}
+
+// sources returns the Go files in a folder, without tests.
+func sources(t *testing.T, dir string) []string {
+	t.Helper()
+	isTest := func(name string) bool { return strings.HasSuffix(name, "_test.go") }
+	names := slices.DeleteFunc(tracked(t, ":(glob)"+dir+"/*.go"), isTest)
+	require.NotEmptyf(t, names, "%s has no Go files", dir)
 	return names
 }
 

@@ -21,7 +21,7 @@ func TestPackagesForTestsPromiseNothing(t *testing.T) {
 	for _, name := range tracked(t, "*.go") {
 		dir := path.Dir(name)
 		pkg := path.Base(dir)
-		if strings.HasPrefix(dir, "adapters/") && strings.HasSuffix(pkg, "test") && !slices.Contains(harnesses, pkg) {
+		if strings.HasPrefix(dir, "adapters/") && strings.HasSuffix(pkg, "test") {
 			harnesses = append(harnesses, pkg)
 		}
 		comment, _, _ := strings.Cut(read(t, name), "\npackage ")
@@ -30,9 +30,6 @@ func TestPackagesForTestsPromiseNothing(t *testing.T) {
 		}
 	}
 	slices.Sort(say)
-	got := strings.Join(say, "|")
-	assert.Equalf(t, left[1], got, "%q say that they promise nothing, and .ci/apidiff leaves out %q", got, left[1])
-	for _, pkg := range harnesses {
-		assert.Truef(t, slices.Contains(say, pkg), "package %s does not say that it promises nothing", pkg)
-	}
+	assert.Equal(t, left[1], strings.Join(say, "|"), "what .ci/apidiff leaves out, and who says to promise nothing")
+	assert.Subset(t, say, harnesses, "packages that do not say that they promise nothing")
 }

@@ -1,18 +1,14 @@
 package repocheck
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"go/ast"
-	"go/doc"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -130,14 +126,7 @@ const maxAuthFiles = 76
 
 // TestCoreHasFewFiles counts the files of package auth.
 func TestCoreHasFewFiles(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "auth", "*.go"))
-	require.NoError(t, err)
-	n := 0
-	for _, name := range files {
-		if !strings.HasSuffix(name, "_test.go") {
-			n++
-		}
-	}
+	n := len(sources(t, "auth"))
 	assert.Truef(t, n != 0 && n <= maxAuthFiles,
 		"package auth has %d files without tests, want at most %d", n, maxAuthFiles)
 }
@@ -150,21 +139,8 @@ const maxRedacting = 50
 // auth shows and nobody calls. Types that only the core makes embed
 // redact.Shown in place of them.
 func TestPageOfAuthIsAboutSigningIn(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(root, "auth", "*.go"))
-	require.NoError(t, err)
-	fset := token.NewFileSet()
-	var files []*ast.File
-	for _, name := range names {
-		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
-		require.NoError(t, err)
-		if !strings.HasSuffix(name, "_test.go") {
-			files = append(files, file)
-		}
-	}
-	page, err := doc.NewFromFiles(fset, files, ours+"auth")
-	require.NoError(t, err)
 	n := 0
-	for _, shown := range page.Types {
+	for _, shown := range documentation(t, "auth").Types {
 		for _, m := range shown.Methods {
 			if slices.Contains([]string{"LogValue", "Format", "MarshalJSON"}, m.Name) {
 				n++
@@ -180,16 +156,10 @@ func TestPageOfAuthIsAboutSigningIn(t *testing.T) {
 func packages(t *testing.T) []*types.Package {
 	t.Helper()
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Standard"}
-	for _, dir := range modules(t, root) {
+	for _, dir := range modules(t) {
 		args = append(args, "./"+dir+"/...")
 	}
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOWORK=") // the packages of all modules
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoErrorf(t, err, "go list: %v\n%s", err, &stderr)
+	out := output(t, root, []string{"GOWORK="}, "go", args...) // the packages of all modules
 	type listed struct {
 		ImportPath, Dir, Export string
 		GoFiles                 []string
@@ -197,13 +167,9 @@ func packages(t *testing.T) []*types.Package {
 	}
 	var own []listed
 	exports := map[string]string{}
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+	for dec := json.NewDecoder(strings.NewReader(out)); dec.More(); {
 		var l listed
-		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, dec.Decode(&l))
 		exports[l.ImportPath] = l.Export
 		if strings.HasPrefix(l.ImportPath, ours) && len(l.GoFiles) > 0 {
 			own = append(own, l)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 )
 
 // Tab is a tab of a headless Chromium.
@@ -16,9 +17,15 @@ type Tab struct {
 	ctx context.Context
 }
 
-// New starts a browser that reaches only this machine, and returns its first
-// tab. The browser ends with the test.
+// New starts a browser, and returns its first tab.
 func New(t testing.TB) *Tab {
+	t.Helper()
+	return &Tab{t, Start(t)}
+}
+
+// Start starts a browser that reaches only this machine, and returns the context
+// of its first tab. The browser ends with the test.
+func Start(t testing.TB, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("LEFT OUT: -short runs nothing that needs Chromium")
@@ -26,21 +33,19 @@ func New(t testing.TB) *Tab {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1"))
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
-	return &Tab{t, ctx}
+	return ctx
 }
 
 // NewTab opens another tab of the same browser.
 func (b *Tab) NewTab() *Tab {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, chromedp.Navigate("about:blank")); err != nil { // starts the browser
-		b.t.Fatal(err)
-	}
+	b.Go("about:blank") // starts the browser
 	ctx, cancel := chromedp.NewContext(b.ctx)
 	b.t.Cleanup(cancel)
 	return &Tab{b.t, ctx}
@@ -49,9 +54,7 @@ func (b *Tab) NewTab() *Tab {
 // Go opens a page.
 func (b *Tab) Go(url string) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, chromedp.Navigate(url)); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(url)))
 }
 
 // Await evaluates a JavaScript expression, waits for its promise, and returns
@@ -59,9 +62,7 @@ func (b *Tab) Go(url string) {
 func Await[T any](b *Tab, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
+	require.NoError(b.t, err, expression)
 	return v
 }
 
@@ -93,16 +94,12 @@ func (b *Tab) Reads(text string) {
 // Fill types a value into an input.
 func (b *Tab) Fill(input, value string) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, chromedp.SendKeys(input, value)); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.SendKeys(input, value)))
 }
 
 // Click clicks on an element, as soon as it exists.
 func (b *Tab) Click(what string) {
 	b.t.Helper()
 	b.Until(fmt.Sprintf("document.querySelector(%q) !== null", what))
-	if err := chromedp.Do(b.ctx, chromedp.Click(what)); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Click(what)))
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Build builds the page in a folder of the examples with the pinned packages of
@@ -18,9 +20,8 @@ func Build(t testing.TB, dir string) fs.FS {
 	dir = Install(t, dir)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules", ".bin", "vite"), "build")
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the page in %s can't be built: %v\n%s", dir, err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	require.NoErrorf(t, err, "the page in %s can't be built:\n%s", dir, out)
 	return os.DirFS(filepath.Join(dir, "dist"))
 }
 
@@ -39,18 +40,14 @@ func Install(t testing.TB, dir string) string {
 		missing("NOT PROVED: what needs the packages of %s, because node is not in the PATH", dir)
 	}
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	root := dir
 	for filepath.Base(root) != "examples" && filepath.Base(root) != "interop" {
 		root = filepath.Dir(root)
 	}
 	interop := filepath.Join(filepath.Dir(root), "interop")
 	relative, err := filepath.Rel(interop, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if out, err := exec.CommandContext(t.Context(), "node", filepath.Join(interop, "install.mjs"), relative).CombinedOutput(); err != nil {
 		missing("NOT PROVED: the packages of %s can't be installed: %v\n%s", dir, err, out)
 	}

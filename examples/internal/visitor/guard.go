@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Ask sends a request as it stands to an address, and returns the answer. A browser
@@ -14,22 +17,15 @@ import (
 func Ask(t testing.TB, address, request string) Answer {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = c.Close() }()
-	if _, err := io.WriteString(c, strings.ReplaceAll(request, "\n", "\r\n")); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(c, strings.ReplaceAll(request, "\n", "\r\n"))
+	require.NoError(t, err)
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Answer{res.StatusCode, res.Header, string(body)}
 }
 
@@ -56,14 +52,12 @@ func (v *Visitor) Guarded(private string) {
 	for _, target := range spellings {
 		for _, method := range []string{"GET", "POST"} {
 			a := Ask(v.t, address, method+" "+target+end)
-			if strings.Contains(a.Body, private) || a.Status == http.StatusInternalServerError {
-				v.t.Errorf("%s %s: status %d, %.200s", method, target, a.Status, a.Body)
-			}
+			assert.Falsef(v.t, strings.Contains(a.Body, private) || a.Status == http.StatusInternalServerError,
+				"%s %s: status %d, %.200s", method, target, a.Status, a.Body)
 		}
 	}
 	for _, target := range []string{"/", "/?x=%23", "/auth/csrf"} { // pages without a guard need nobody
-		if a := Ask(v.t, address, "GET "+target+end); a.Status != http.StatusOK {
-			v.t.Errorf("%s: status %d, %.200s", target, a.Status, a.Body)
-		}
+		a := Ask(v.t, address, "GET "+target+end)
+		assert.Equalf(v.t, http.StatusOK, a.Status, "%s: %.200s", target, a.Body)
 	}
 }

@@ -1,14 +1,20 @@
-// Package visitor visits the examples in their tests.
+// Package visitor serves and visits the examples in their tests.
 package visitor
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gatehouse-go/gatehouse/auth"
 )
 
 // Visitor is a person with a browser.
@@ -18,21 +24,33 @@ type Visitor struct {
 	http.Client
 }
 
-// Serve serves the site until the test ends, and returns a visitor of it.
-func Serve(t testing.TB, site http.Handler) *Visitor {
+// Serve serves a site until the test ends, and returns its URL, which newSite gets.
+func Serve(t testing.TB, newSite func(url string) (http.Handler, error)) (url string) {
 	t.Helper()
-	server := httptest.NewServer(site)
+	server := httptest.NewUnstartedServer(nil)
+	url = "http://" + server.Listener.Addr().String()
+	site, err := newSite(url)
+	require.NoError(t, err)
+	server.Config.Handler = site
+	server.Start()
 	t.Cleanup(server.Close)
-	return New(t, server.URL)
+	return url
+}
+
+// Visit serves the site of a program, and returns a visitor of it.
+func Visit(t testing.TB, newSite func(auth.Config) (http.Handler, error)) *Visitor {
+	t.Helper()
+	return New(t, Serve(t, func(string) (http.Handler, error) {
+		secrets := []string{strings.Repeat("router-secret", 3)}
+		return newSite(auth.Config{Secret: secrets, Logger: slog.New(slog.DiscardHandler)})
+	}))
 }
 
 // New returns a visitor, without cookies, of the site at the origin.
 func New(t testing.TB, site string) *Visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &Visitor{t, site, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -41,34 +59,27 @@ func New(t testing.TB, site string) *Visitor {
 func (v *Visitor) Does(method, path, origin string, form url.Values, status int, want string) {
 	v.t.Helper()
 	r, err := http.NewRequestWithContext(v.t.Context(), method, v.Site+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Origin", origin)
 		r.Header.Set("Referer", origin+"/")
 	}
 	res, err := v.Do(r)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	require.NoError(v.t, err)
 	got := string(body)
 	cache := res.Header.Get("Cache-Control")
-	if strings.Contains(got, "Ada") && !strings.Contains(cache, "private") && !strings.Contains(cache, "no-store") {
-		v.t.Errorf("%s %s: a shared cache may store what one person gets: Cache-Control is %q", method, path, cache)
+	if strings.Contains(got, "Ada") {
+		assert.Regexpf(v.t, "private|no-store", cache, "%s %s: a shared cache may store what one person gets", method, path)
 	}
 	if strings.HasPrefix(want, "/") {
 		got = strings.TrimPrefix(res.Header.Get("Location"), v.Site)
 	}
-	if res.StatusCode != status || !strings.Contains(got, want) {
-		v.t.Fatalf("%s %s: got %d, %.300q, want %d, %q", method, path, res.StatusCode, got, status, want)
-	}
+	require.Truef(v.t, res.StatusCode == status && strings.Contains(got, want),
+		"%s %s: got %d, %.300q, want %d, %q", method, path, res.StatusCode, got, status, want)
 }
 
 // SignInAndOut uses a site that signs in and out by its own routes. The visitor

@@ -99,9 +99,7 @@ func BenchmarkAuthJS(b *testing.B) {
 			out, err := cmd.Output()
 			require.NoError(b, err)
 			var result struct{ Median float64 }
-			if err := json.Unmarshal(out, &result); err != nil {
-				b.Fatal(fmt.Errorf("%w: %s", err, out))
-			}
+			require.NoErrorf(b, json.Unmarshal(out, &result), "%s", out)
 			b.ReportMetric(result.Median, "ns/op")
 		})
 	}

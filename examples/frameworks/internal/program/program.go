@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
@@ -77,16 +80,10 @@ func Test(t *testing.T, name string, newSite func(auth.Config) (http.Handler, er
 	h, err := newSite(auth.Config{
 		Secret: secrets, URL: site, Logger: slog.New(slog.DiscardHandler), Providers: []auth.Provider{providers.GitHub()},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	token, err := jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "1", "name": "Ada"}, Secrets: secrets, Salt: jwt.CookieName})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(programs[name]) == 0 {
-		t.Fatalf("the table has no program %q", name)
-	}
+	require.NoError(t, err)
+	require.NotEmptyf(t, programs[name], "the table has no program %q", name)
 	for _, c := range programs[name] {
 		r := httptest.NewRequest(c.method, c.path, nil)
 		r.Header.Set("Origin", site)
@@ -100,10 +97,8 @@ func Test(t *testing.T, name string, newSite func(auth.Config) (http.Handler, er
 			location := w.Header().Get("Location")
 			found = location == c.want || strings.HasSuffix(c.want, "?") && strings.HasPrefix(location, c.want)
 		}
-		if w.Code != c.status || !found {
-			t.Errorf("%s %s, signed in %t: got %d, Location %q, %s, want %d, %q",
-				c.method, c.path, c.signedIn, w.Code, w.Header().Get("Location"), w.Body, c.status, c.want)
-		}
+		assert.Truef(t, w.Code == c.status && found, "%s %s, signed in %t: got %d, Location %q, %s, want %d, %q",
+			c.method, c.path, c.signedIn, w.Code, w.Header().Get("Location"), w.Body, c.status, c.want)
 	}
 }
 
@@ -113,17 +108,12 @@ func started(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), "PROGRAM_MAIN=1")
 	out, err := cmd.StderrPipe() // of package log
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
-	if line, err := bufio.NewReader(out).ReadString('\n'); !strings.Contains(line, "open http://localhost:3000\n") {
-		t.Errorf("the program prints %q, error %v, want where it listens", line, err)
-	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	assert.Containsf(t, line, "open http://localhost:3000\n", "error %v, want where it listens", err)
 }
