@@ -146,9 +146,7 @@ func TestRacesAreFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var x Result
 			for try := 0; try < 3 && x.Outcome != Fail; try++ { // a race on a loaded machine may not happen
-				report, err := Check(t.Context(), modelHarness(broken.wrap), Options{Only: []string{broken.clause}})
-				require.NoError(t, err)
-				x, _ = report.Result(broken.clause)
+				x = resultOf(t, modelHarness(broken.wrap), broken.clause)
 			}
 			require.Equalf(t, Fail, x.Outcome, "%s: %s %s; want it to fail", broken.clause, x.Outcome, x.Reason)
 			t.Log(strings.Join(x.Evidence, "\n"))
@@ -179,9 +177,7 @@ func (a oneConnection) DeleteUser(ctx context.Context, id string) (*adapter.User
 func TestDeadlockOnOneConnectionIsFound(t *testing.T) {
 	h := modelHarness(func(m *model.Model) adapter.Adapter { return oneConnection{m, make(chan struct{}, 1)} })
 	h.ClauseTimeout = time.Second
-	report, err := Check(t.Context(), h, Options{Only: []string{"CONC-16"}})
-	require.NoError(t, err)
-	if x, _ := report.Result("CONC-16"); x.Outcome != Fail || !strings.Contains(x.Evidence[0], "DeleteUser") {
-		t.Errorf("got %s, %v", x.Outcome, x.Evidence)
-	}
+	x := resultOf(t, h, "CONC-16")
+	require.Equal(t, Fail, x.Outcome)
+	assert.Contains(t, x.Evidence[0], "DeleteUser")
 }

@@ -28,15 +28,7 @@ func golden(t *testing.T, name string, lines []string) {
 	}
 	want, err := os.ReadFile(path) //nolint:gosec // a file of testdata
 	require.NoError(t, err)
-	if got == string(want) {
-		return
-	}
-	was := strings.Split(strings.TrimSuffix(string(want), "\n"), "\n")
-	for i := range max(len(was), len(lines)) {
-		if i >= len(was) || i >= len(lines) || was[i] != lines[i] {
-			t.Fatalf("%s differs from line %d on: got %q, want %q; -update writes it", path, i+1, lines[min(i, len(lines)):min(i+1, len(lines))], was[min(i, len(was)):min(i+1, len(was))])
-		}
-	}
+	require.Equalf(t, string(want), got, "%s differs; -update writes it", path)
 }
 
 func TestNamesOfSubtests(t *testing.T) {

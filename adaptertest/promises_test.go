@@ -70,15 +70,11 @@ func TestPromisesHaveClauses(t *testing.T) {
 				}
 			}
 			for _, id := range named {
-				if !slices.Contains(known, id) {
-					t.Errorf("%s: there is no clause %s", fset.Position(group.Pos()), id)
-				}
+				assert.Containsf(t, known, id, "%s: there is no such clause", fset.Position(group.Pos()))
 			}
 		}
 	}
-	for _, s := range saysWhatItIs {
-		assert.Truef(t, slices.Contains(excused, s), "no sentence without a clause is %q", s)
-	}
+	assert.Subset(t, excused, saysWhatItIs, "sentences without a clause")
 }
 
 // documented returns the comments of the package and its types, and those of its

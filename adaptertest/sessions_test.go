@@ -192,40 +192,28 @@ func TestCorrectSessionStores(t *testing.T) {
 	}
 }
 
-// brokenStore is a mapStore with other methods.
+// brokenStore has the methods of a mapStore, or others.
 type brokenStore struct {
-	*mapStore
-	find   func(token string) ([]byte, bool, error)
-	commit func(token string, data []byte, expires time.Time) error
-	remove func(token string) error
+	find   func(ctx context.Context, token string) ([]byte, bool, error)
+	commit func(ctx context.Context, token string, data []byte, expires time.Time) error
+	remove func(ctx context.Context, token string) error
 }
 
 func (b *brokenStore) Find(ctx context.Context, token string) ([]byte, bool, error) {
-	if b.find != nil {
-		return b.find(token)
-	}
-	return b.mapStore.Find(ctx, token)
+	return b.find(ctx, token)
 }
 
 func (b *brokenStore) Commit(ctx context.Context, token string, data []byte, expires time.Time) error {
-	if b.commit != nil {
-		return b.commit(token, data, expires)
-	}
-	return b.mapStore.Commit(ctx, token, data, expires)
+	return b.commit(ctx, token, data, expires)
 }
 
-func (b *brokenStore) Delete(ctx context.Context, token string) error {
-	if b.remove != nil {
-		return b.remove(token)
-	}
-	return b.mapStore.Delete(ctx, token)
-}
+func (b *brokenStore) Delete(ctx context.Context, token string) error { return b.remove(ctx, token) }
 
 // broken makes a store of a correct one.
 func broken(change func(b *brokenStore, m *mapStore)) func() adaptertest.SessionStore {
 	return func() adaptertest.SessionStore {
 		m := newMapStore()
-		b := &brokenStore{mapStore: m}
+		b := &brokenStore{m.Find, m.Commit, m.Delete}
 		change(b, m)
 		return b
 	}
@@ -234,18 +222,19 @@ func broken(change func(b *brokenStore, m *mapStore)) func() adaptertest.Session
 // keyed is a store that changes tokens.
 func keyed(key func(string) string) func() adaptertest.SessionStore {
 	return broken(func(b *brokenStore, m *mapStore) {
-		ctx := context.Background()
-		b.find = func(token string) ([]byte, bool, error) { return m.Find(ctx, key(token)) }
-		b.commit = func(token string, d []byte, e time.Time) error { return m.Commit(ctx, key(token), d, e) }
-		b.remove = func(token string) error { return m.Delete(ctx, key(token)) }
+		b.find = func(ctx context.Context, token string) ([]byte, bool, error) { return m.Find(ctx, key(token)) }
+		b.commit = func(ctx context.Context, token string, d []byte, e time.Time) error {
+			return m.Commit(ctx, key(token), d, e)
+		}
+		b.remove = func(ctx context.Context, token string) error { return m.Delete(ctx, key(token)) }
 	})
 }
 
 // expiring is a store that changes expiries.
 func expiring(change func(time.Time) time.Time) func() adaptertest.SessionStore {
 	return broken(func(b *brokenStore, m *mapStore) {
-		b.commit = func(token string, d []byte, e time.Time) error {
-			return m.Commit(context.Background(), token, d, change(e))
+		b.commit = func(ctx context.Context, token string, d []byte, e time.Time) error {
+			return m.Commit(ctx, token, d, change(e))
 		}
 	})
 }
@@ -253,8 +242,8 @@ func expiring(change func(time.Time) time.Time) func() adaptertest.SessionStore 
 // storing is a store that changes bytes.
 func storing(change func([]byte) []byte) func() adaptertest.SessionStore {
 	return broken(func(b *brokenStore, m *mapStore) {
-		b.commit = func(token string, d []byte, e time.Time) error {
-			return m.Commit(context.Background(), token, change(d), e)
+		b.commit = func(ctx context.Context, token string, d []byte, e time.Time) error {
+			return m.Commit(ctx, token, change(d), e)
 		}
 	})
 }
@@ -319,38 +308,38 @@ var brokenStores = []struct {
 }{
 	{"a sign-out is undone by the cache", "SESS-15", broken(func(b *brokenStore, m *mapStore) {
 		cache := &mapStore{kept: map[string]kept{}, now: time.Now}
-		b.find = func(token string) ([]byte, bool, error) {
-			data, found, err := m.Find(context.Background(), token)
+		b.find = func(ctx context.Context, token string) ([]byte, bool, error) {
+			data, found, err := m.Find(ctx, token)
 			if found {
-				_ = cache.Commit(context.Background(), token, data, time.Now().Add(time.Hour))
+				_ = cache.Commit(ctx, token, data, time.Now().Add(time.Hour))
 				return data, true, err
 			}
-			return cache.Find(context.Background(), token)
+			return cache.Find(ctx, token)
 		}
 	})},
 	{"nanoseconds overflow", "TIME-11", expiring(func(e time.Time) time.Time { return time.Unix(0, e.UnixNano()) })},
 	{"seconds have 32 bits", "TIME-05", expiring(func(e time.Time) time.Time { return time.Unix(int64(int32(e.Unix())), 0) })}, //nolint:gosec // the fault
 	{"an hour is cut off", "EXP-01", expiring(func(e time.Time) time.Time { return e.Truncate(time.Hour) })},
 	{"a past expiry means never", "EXP-03", broken(func(b *brokenStore, m *mapStore) {
-		b.commit = func(token string, d []byte, e time.Time) error {
+		b.commit = func(ctx context.Context, token string, d []byte, e time.Time) error {
 			if !e.After(time.Now()) {
 				return errors.New("invalid expire time")
 			}
-			return m.Commit(context.Background(), token, d, e)
+			return m.Commit(ctx, token, d, e)
 		}
 	})},
 	{"a commit keeps the first expiry", "SESS-13", broken(func(b *brokenStore, m *mapStore) {
-		b.commit = func(token string, d []byte, e time.Time) error {
+		b.commit = func(ctx context.Context, token string, d []byte, e time.Time) error {
 			m.mu.Lock()
 			if old, ok := m.kept[token]; ok {
 				e = old.expires
 			}
 			m.mu.Unlock()
-			return m.Commit(context.Background(), token, d, e)
+			return m.Commit(ctx, token, d, e)
 		}
 	})},
 	{"a shared slice", "STORE-02", broken(func(b *brokenStore, m *mapStore) {
-		b.commit = func(token string, d []byte, e time.Time) error {
+		b.commit = func(_ context.Context, token string, d []byte, e time.Time) error {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.kept[token] = kept{d, e}
@@ -358,7 +347,7 @@ var brokenStores = []struct {
 		}
 	})},
 	{"Find returns the stored slice", "STORE-02", broken(func(b *brokenStore, m *mapStore) {
-		b.find = func(token string) ([]byte, bool, error) {
+		b.find = func(_ context.Context, token string) ([]byte, bool, error) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			s, ok := m.kept[token]
@@ -369,15 +358,15 @@ var brokenStores = []struct {
 	{"bytes are trimmed", "STORE-01", storing(func(d []byte) []byte { return bytes.TrimRight(d, " \r\n\t") })},
 	{"bytes are cut at 64 KiB", "STORE-01", storing(func(d []byte) []byte { return d[:min(len(d), 64<<10)] })},
 	{"no bytes are no session", "STORE-01", broken(func(b *brokenStore, m *mapStore) {
-		b.find = func(token string) ([]byte, bool, error) {
-			data, found, err := m.Find(context.Background(), token)
+		b.find = func(ctx context.Context, token string) ([]byte, bool, error) {
+			data, found, err := m.Find(ctx, token)
 			return data, found && len(data) > 0, err
 		}
 	})},
 	{"deleted bytes are returned", "STORE-03", broken(func(b *brokenStore, m *mapStore) {
 		last := map[string][]byte{}
-		b.find = func(token string) ([]byte, bool, error) {
-			data, found, err := m.Find(context.Background(), token)
+		b.find = func(ctx context.Context, token string) ([]byte, bool, error) {
+			data, found, err := m.Find(ctx, token)
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			if !found {
@@ -393,7 +382,7 @@ var brokenStores = []struct {
 	{"keys end at NUL", "INPUT-11", keyed(func(s string) string { before, _, _ := strings.Cut(s, "\x00"); return before })},
 	{"keys are paths", "INPUT-07", keyed(path.Clean)},
 	{"a deletion takes neighbours along", "SESS-16", broken(func(b *brokenStore, m *mapStore) {
-		b.remove = func(token string) error {
+		b.remove = func(_ context.Context, token string) error {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			clear(m.kept)
@@ -401,8 +390,8 @@ var brokenStores = []struct {
 		}
 	})},
 	{"an unknown session is an error", "SESS-03", broken(func(b *brokenStore, m *mapStore) {
-		b.find = func(token string) ([]byte, bool, error) {
-			data, found, _ := m.Find(context.Background(), token)
+		b.find = func(ctx context.Context, token string) ([]byte, bool, error) {
+			data, found, _ := m.Find(ctx, token)
 			if !found {
 				return nil, false, errors.New("no such session")
 			}
@@ -410,15 +399,15 @@ var brokenStores = []struct {
 		}
 	})},
 	{"deletion of an unknown session is an error", "SESS-18", broken(func(b *brokenStore, m *mapStore) {
-		b.remove = func(token string) error {
-			if _, found, _ := m.Find(context.Background(), token); !found {
+		b.remove = func(ctx context.Context, token string) error {
+			if _, found, _ := m.Find(ctx, token); !found {
 				return errors.New("no such session")
 			}
-			return m.Delete(context.Background(), token)
+			return m.Delete(ctx, token)
 		}
 	})},
 	{"at most 100 sessions", "VOL-03", broken(func(b *brokenStore, m *mapStore) {
-		b.commit = func(token string, d []byte, e time.Time) error {
+		b.commit = func(ctx context.Context, token string, d []byte, e time.Time) error {
 			m.mu.Lock()
 			for other := range m.kept {
 				if len(m.kept) >= 100 {
@@ -426,7 +415,7 @@ var brokenStores = []struct {
 				}
 			}
 			m.mu.Unlock()
-			return m.Commit(context.Background(), token, d, e)
+			return m.Commit(ctx, token, d, e)
 		}
 	})},
 	{"Insert in two steps", "CONC-05", func() adaptertest.SessionStore { return insertsInTwoSteps{newFullStore()} }},

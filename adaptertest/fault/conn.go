@@ -87,17 +87,17 @@ func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
 	return driver.ErrSkip
 }
 
-// step runs do as a step on the connection.
-func (c *conn) step(ctx context.Context, name string, do func() (answer, error)) error {
+// step runs do as a step on the connection, with the faults that a step begun before carried over.
+func (c *conn) step(ctx context.Context, name string, carried *stepFaults, do func() (answer, error)) error {
 	if c.bad.Load() {
 		return driver.ErrBadConn
 	}
 	c.skipped = nil
-	return c.driver.step(ctx, c, name, nil, do)
+	return c.driver.step(ctx, c, name, carried, do)
 }
 
 func (c *conn) Ping(ctx context.Context) error {
-	return c.step(ctx, "ping", func() (answer, error) {
+	return c.step(ctx, "ping", nil, func() (answer, error) {
 		if p, ok := c.conn.(driver.Pinger); ok {
 			return answer{}, p.Ping(ctx)
 		}
@@ -142,7 +142,7 @@ func (c *conn) Begin() (driver.Tx, error) {
 
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	t := &tx{conn: c, ctx: ctx}
-	err := c.step(ctx, "begin", func() (answer, error) {
+	err := c.step(ctx, "begin", nil, func() (answer, error) {
 		under, err := c.begin(ctx, opts)
 		if err != nil {
 			return answer{}, err
@@ -192,12 +192,8 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 }
 
 func (c *conn) exec(ctx context.Context, carried *stepFaults, do func() (driver.Result, error)) (driver.Result, error) {
-	if c.bad.Load() {
-		return nil, driver.ErrBadConn
-	}
-	c.skipped = nil
 	var result driver.Result
-	err := c.driver.step(ctx, c, "exec", carried, func() (answer, error) {
+	err := c.step(ctx, "exec", carried, func() (answer, error) {
 		var err error
 		result, err = do()
 		if errors.Is(err, driver.ErrSkip) {
@@ -213,12 +209,8 @@ func (c *conn) exec(ctx context.Context, carried *stepFaults, do func() (driver.
 }
 
 func (c *conn) query(ctx context.Context, carried *stepFaults, do func() (driver.Rows, error)) (driver.Rows, error) {
-	if c.bad.Load() {
-		return nil, driver.ErrBadConn
-	}
-	c.skipped = nil
 	var r *rows
-	err := c.driver.step(ctx, c, "query", carried, func() (answer, error) {
+	err := c.step(ctx, "query", carried, func() (answer, error) {
 		under, err := do()
 		if errors.Is(err, driver.ErrSkip) {
 			return answer{skipped: true}, err
@@ -250,7 +242,7 @@ func (t *tx) Commit() error { return t.end("commit", t.tx.Commit) }
 func (t *tx) Rollback() error { return t.end("rollback", t.tx.Rollback) }
 
 func (t *tx) end(name string, do func() error) error {
-	err := t.conn.step(t.ctx, name, func() (answer, error) {
+	err := t.conn.step(t.ctx, name, nil, func() (answer, error) {
 		err := do()
 		if err == nil {
 			t.over()

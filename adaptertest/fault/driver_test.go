@@ -9,7 +9,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -316,18 +315,7 @@ func list(ctx context.Context, db *sql.DB) ([]int64, error) {
 
 func wantList(t *testing.T, n *numbers, want ...int64) {
 	t.Helper()
-	got := n.list()
-	assert.Truef(t, slices.Equal(got, want), "the store holds %v, want %v", got, want)
-}
-
-func wantInjected(t *testing.T, err error) {
-	t.Helper()
-	assert.ErrorIsf(t, err, fault.ErrInjected, "got %v, want ErrInjected", err)
-}
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	require.NoError(t, err)
+	assert.Equal(t, want, n.list(), "the store holds")
 }
 
 func TestDriverCounts(t *testing.T) {
@@ -337,42 +325,39 @@ func TestDriverCounts(t *testing.T) {
 			t.Helper()
 			before := d.Steps()
 			do()
-			got := d.Steps() - before
-			assert.Equalf(t, want, got, "%s: got %d steps, want %d", what, got, want)
+			assert.Equalf(t, want, d.Steps()-before, "%s: steps", what)
 		}
-		steps("connect and ping", 2, func() { noError(t, db.PingContext(ctx)) })
-		steps("exec", 1, func() { noError(t, add(ctx, db, 1)) })
+		steps("connect and ping", 2, func() { require.NoError(t, db.PingContext(ctx)) })
+		steps("exec", 1, func() { require.NoError(t, add(ctx, db, 1)) })
 		steps("query", 1, func() {
 			got, err := list(ctx, db)
-			assert.Truef(t, err == nil && slices.Equal(got, []int64{1}), "got %v, %v", got, err)
+			assert.NoError(t, err)
+			assert.Equal(t, []int64{1}, got)
 		})
 		steps("transaction", 3, func() {
 			tx, err := db.BeginTx(ctx, nil)
-			noError(t, err)
-			got := d.Stats().Transactions
-			assert.Equalf(t, 1, got, "got %d open transactions, want 1", got)
-			noError(t, add(ctx, tx, 2))
-			noError(t, tx.Commit())
+			require.NoError(t, err)
+			assert.Equal(t, 1, d.Stats().Transactions, "open transactions")
+			require.NoError(t, add(ctx, tx, 2))
+			require.NoError(t, tx.Commit())
 		})
 		steps("rolled back", 3, func() {
 			tx, err := db.BeginTx(ctx, nil)
-			noError(t, err)
-			noError(t, add(ctx, tx, 3))
-			noError(t, tx.Rollback())
+			require.NoError(t, err)
+			require.NoError(t, add(ctx, tx, 3))
+			require.NoError(t, tx.Rollback())
 		})
 		steps("prepared", 2, func() {
 			s, err := db.PrepareContext(ctx, "add")
-			noError(t, err)
-			defer func() { noError(t, s.Close()) }()
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close()) }()
 			for i := range 2 {
 				_, err = s.ExecContext(ctx, 4+i)
-				noError(t, err)
+				require.NoError(t, err)
 			}
 		})
 		wantList(t, n, 1, 2, 4, 5)
-		want := fault.DriverStats{Open: 1, Opened: 1, Statements: 6}
-		got := d.Stats()
-		assert.Truef(t, got == want, "got %+v, want %+v", got, want)
+		assert.Equal(t, fault.DriverStats{Open: 1, Opened: 1, Statements: 6}, d.Stats())
 	})
 }
 
@@ -380,30 +365,29 @@ func TestDriverFailRequest(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		ctx := t.Context()
 		i := inject(t, d, fault.FailRequest, 1)
-		wantInjected(t, db.PingContext(ctx)) // connect
+		assert.ErrorIs(t, db.PingContext(ctx), fault.ErrInjected) // connect
 		waitHit(t, i)
-		noError(t, db.PingContext(ctx))
+		require.NoError(t, db.PingContext(ctx))
 		inject(t, d, fault.FailRequest, 1)
-		wantInjected(t, db.PingContext(ctx))
+		assert.ErrorIs(t, db.PingContext(ctx), fault.ErrInjected)
 		inject(t, d, fault.FailRequest, 2)
-		noError(t, add(ctx, db, 1))
-		wantInjected(t, add(ctx, db, 2))
+		require.NoError(t, add(ctx, db, 1))
+		assert.ErrorIs(t, add(ctx, db, 2), fault.ErrInjected)
 		inject(t, d, fault.FailRequest, 1)
 		_, err := list(ctx, db)
-		wantInjected(t, err)
+		assert.ErrorIs(t, err, fault.ErrInjected)
 		inject(t, d, fault.FailRequest, 1)
 		_, err = db.BeginTx(ctx, nil)
-		wantInjected(t, err)
-		got := d.Stats().Opened
-		assert.Truef(t, got == 1, "got %d connections, want the first one to serve on", got)
+		assert.ErrorIs(t, err, fault.ErrInjected)
+		assert.EqualValues(t, 1, d.Stats().Opened, "connections; the first one serves on")
 		for _, end := range []func(*sql.Tx) error{(*sql.Tx).Commit, (*sql.Tx).Rollback} {
 			tx, err := db.BeginTx(ctx, nil)
-			noError(t, err)
-			noError(t, add(ctx, tx, 3))
+			require.NoError(t, err)
+			require.NoError(t, add(ctx, tx, 3))
 			inject(t, d, fault.FailRequest, 1)
-			wantInjected(t, end(tx))
+			assert.ErrorIs(t, end(tx), fault.ErrInjected)
 		}
-		noError(t, add(ctx, db, 4))
+		require.NoError(t, add(ctx, db, 4))
 		wantList(t, n, 1, 4)
 	})
 }
@@ -412,28 +396,26 @@ func TestDriverLoseReply(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		ctx := t.Context()
 		i := inject(t, d, fault.LoseReply, 1)
-		wantInjected(t, db.PingContext(ctx)) // connect
+		assert.ErrorIs(t, db.PingContext(ctx), fault.ErrInjected) // connect
 		waitHit(t, i)
-		noError(t, db.PingContext(ctx))
+		require.NoError(t, db.PingContext(ctx))
 		inject(t, d, fault.LoseReply, 1)
-		wantInjected(t, add(ctx, db, 1))
-		got := n.open()
-		assert.Equalf(t, 0, got, "got %d open connections, want that of the lost answer closed", got)
-		noError(t, db.PingContext(ctx))
+		assert.ErrorIs(t, add(ctx, db, 1), fault.ErrInjected)
+		assert.Zero(t, n.open(), "open connections; that of the lost answer is closed")
+		require.NoError(t, db.PingContext(ctx))
 		inject(t, d, fault.LoseReply, 1)
 		_, err := list(ctx, db)
-		wantInjected(t, err)
+		assert.ErrorIs(t, err, fault.ErrInjected)
 		tx, err := db.BeginTx(ctx, nil)
-		noError(t, err)
-		noError(t, add(ctx, tx, 2))
+		require.NoError(t, err)
+		require.NoError(t, add(ctx, tx, 2))
 		inject(t, d, fault.LoseReply, 1)
-		wantInjected(t, tx.Commit())
+		assert.ErrorIs(t, tx.Commit(), fault.ErrInjected)
 		tx, err = db.BeginTx(ctx, nil)
-		noError(t, err)
+		require.NoError(t, err)
 		inject(t, d, fault.LoseReply, 1)
-		wantInjected(t, add(ctx, tx, 3))
-		err = add(ctx, tx, 4)
-		assert.ErrorIsf(t, err, driver.ErrBadConn, "got %v on a connection that was lost, want ErrBadConn", err)
+		assert.ErrorIs(t, add(ctx, tx, 3), fault.ErrInjected)
+		assert.ErrorIs(t, add(ctx, tx, 4), driver.ErrBadConn, "on a connection that was lost")
 		_ = tx.Rollback() // on a connection that was lost
 		wantList(t, n, 1, 2)
 	})
@@ -443,40 +425,38 @@ func TestDriverHoldReply(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		ctx := t.Context()
 		for _, v := range []int{1, 2, 3} {
-			noError(t, add(ctx, db, v))
+			require.NoError(t, add(ctx, db, v))
 		}
 		i := inject(t, d, fault.HoldReply, 1)
-		type result struct {
-			list []int64
-			err  error
-		}
-		done := make(chan result, 1)
+		var got []int64
+		var err error
+		done := make(chan struct{})
 		go func() {
-			got, err := list(ctx, db)
-			done <- result{got, err}
+			defer close(done)
+			got, err = list(ctx, db)
 		}()
 		waitHit(t, i)
-		noError(t, add(ctx, db, 4))
+		require.NoError(t, add(ctx, db, 4))
 		select {
-		case got := <-done:
-			t.Errorf("got %v while the answer was held", got)
+		case <-done:
+			t.Errorf("got %v, %v while the answer was held", got, err)
 		default:
 		}
 		i.Release()
-		if got := <-done; got.err != nil || !slices.Equal(got.list, []int64{1, 2, 3}) {
-			t.Errorf("got %v, want what the store held when it acted", got)
-		}
+		<-done
+		require.NoError(t, err)
+		assert.Equal(t, []int64{1, 2, 3}, got, "what the store held when it acted")
 
 		for _, end := range []func(*sql.Tx) error{(*sql.Tx).Commit, (*sql.Tx).Rollback} {
 			tx, err := db.BeginTx(ctx, nil)
-			noError(t, err)
-			noError(t, add(ctx, tx, 5))
+			require.NoError(t, err)
+			require.NoError(t, add(ctx, tx, 5))
 			i = inject(t, d, fault.HoldReply, 1)
 			ended := make(chan error, 1)
 			go func() { ended <- end(tx) }()
 			waitHit(t, i)
 			i.Release()
-			noError(t, <-ended)
+			require.NoError(t, <-ended)
 		}
 		wantList(t, n, 1, 2, 3, 4, 5)
 	})
@@ -485,17 +465,17 @@ func TestDriverHoldReply(t *testing.T) {
 func TestDriverHeldAnswersKeepTheirShape(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		ctx := t.Context()
-		noError(t, add(ctx, db, 7))
+		require.NoError(t, add(ctx, db, 7))
 		type shape struct {
 			types  []string
 			values []int64
 		}
 		read := func() (s shape) {
 			rows, err := db.QueryContext(ctx, "list")
-			noError(t, err)
+			require.NoError(t, err)
 			defer rows.Close()
 			types, err := rows.ColumnTypes()
-			noError(t, err)
+			require.NoError(t, err)
 			for _, ct := range types {
 				length, hasLength := ct.Length()
 				nullable, known := ct.Nullable()
@@ -506,28 +486,27 @@ func TestDriverHeldAnswersKeepTheirShape(t *testing.T) {
 				for rows.Next() {
 					var v int64
 					var text string
-					noError(t, rows.Scan(&v, &text))
+					require.NoError(t, rows.Scan(&v, &text))
 					s.values = append(s.values, v)
 				}
 			}
-			noError(t, rows.Err())
+			require.NoError(t, rows.Err())
 			return s
 		}
 		straight := read()
 		inject(t, d, fault.Delay, 1)
 		held := read()
-		assert.Equalf(t, held, straight, "got %v, want", held)
+		assert.Equal(t, straight, held)
 		if t.Name() == "TestDriverHeldAnswersKeepTheirShape/full" {
-			if want := []int64{7, -1}; !slices.Equal(straight.values, want) || !strings.Contains(straight.types[0], "NUMBER") {
-				t.Errorf("got %v, want %v and the driver's own types", straight, want)
-			}
+			assert.Equal(t, []int64{7, -1}, straight.values)
+			assert.Contains(t, straight.types[0], "NUMBER", "the driver's own types")
 		}
 	})
 }
 
 func TestDriverStall(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
-		noError(t, add(t.Context(), db, 1))
+		require.NoError(t, add(t.Context(), db, 1))
 		i := inject(t, d, fault.Stall, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		stalled := make(chan error, 1)
@@ -536,11 +515,10 @@ func TestDriverStall(t *testing.T) {
 		patient := make(chan error, 1)
 		go func() { patient <- add(t.Context(), db, 3) }()
 		cancel()
-		err := <-stalled
-		assert.ErrorIsf(t, err, context.Canceled, "got %v, want context.Canceled", err)
+		assert.ErrorIs(t, <-stalled, context.Canceled)
 		wantList(t, n, 1)
 		i.Release()
-		noError(t, <-patient)
+		require.NoError(t, <-patient)
 		wantList(t, n, 1, 3)
 	})
 }
@@ -552,22 +530,20 @@ func TestDriverContextEndsHeldSteps(t *testing.T) {
 		for _, kind := range []fault.Kind{fault.Stall, fault.HoldReply} {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			i := inject(t, d, kind, 2) // after the connect
-			err := add(ctx, db, 1)
-			assert.ErrorIsf(t, err, context.DeadlineExceeded, "kind %d: got %v, want DeadlineExceeded", kind, err)
+			assert.ErrorIsf(t, add(ctx, db, 1), context.DeadlineExceeded, "kind %d", kind)
 			cancel()
 			i.Release()
 
 			ctx, cancel = context.WithCancel(t.Context())
 			tx, err := db.BeginTx(ctx, nil)
-			noError(t, err)
-			noError(t, add(ctx, tx, 2))
+			require.NoError(t, err)
+			require.NoError(t, add(ctx, tx, 2))
 			i = inject(t, d, kind, 1)
 			ended := make(chan error, 1)
 			go func() { ended <- tx.Commit() }()
 			waitHit(t, i)
 			cancel()
-			err = <-ended
-			assert.ErrorIsf(t, err, context.Canceled, "kind %d: got %v, want context.Canceled", kind, err)
+			assert.ErrorIsf(t, <-ended, context.Canceled, "kind %d", kind)
 			i.Release()
 			eventually(t, "the pool closes the connection", func() bool { return n.open() == 0 })
 		}
@@ -578,22 +554,22 @@ func TestDriverContextEndsHeldSteps(t *testing.T) {
 func TestDriverCutReply(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		ctx := t.Context()
-		noError(t, db.PingContext(ctx))
+		require.NoError(t, db.PingContext(ctx))
 		i := inject(t, d, fault.CutReply, 1)
-		if got, err := list(ctx, db); len(got) != 0 || !errors.Is(err, fault.ErrInjected) {
-			t.Errorf("got %v, %v; want ErrInjected in place of the end", got, err)
-		}
+		got, err := list(ctx, db)
+		assert.Empty(t, got)
+		assert.ErrorIs(t, err, fault.ErrInjected, "in place of the end")
 		waitHit(t, i)
 		for _, v := range []int{1, 2, 3} {
-			noError(t, add(ctx, db, v))
+			require.NoError(t, add(ctx, db, v))
 		}
 		inject(t, d, fault.CutReply, 1)
-		if got, err := list(ctx, db); !slices.Equal(got, []int64{1}) || !errors.Is(err, fault.ErrInjected) {
-			t.Errorf("got %v, %v; want one row and ErrInjected", got, err)
-		}
-		noError(t, db.PingContext(ctx))
+		got, err = list(ctx, db)
+		assert.Equal(t, []int64{1}, got)
+		assert.ErrorIs(t, err, fault.ErrInjected)
+		require.NoError(t, db.PingContext(ctx))
 		i = inject(t, d, fault.CutReply, 1)
-		wantInjected(t, add(ctx, db, 4))
+		assert.ErrorIs(t, add(ctx, db, 4), fault.ErrInjected)
 		waitHit(t, i)
 		wantList(t, n, 1, 2, 3, 4)
 	})
@@ -602,23 +578,21 @@ func TestDriverCutReply(t *testing.T) {
 func TestDriverCut(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		ctx := t.Context()
-		noError(t, add(ctx, db, 1))
-		noError(t, add(ctx, db, 2))
+		require.NoError(t, add(ctx, db, 1))
+		require.NoError(t, add(ctx, db, 2))
 		tx, err := db.BeginTx(ctx, nil)
-		noError(t, err)
-		noError(t, add(ctx, tx, 9))
+		require.NoError(t, err)
+		require.NoError(t, add(ctx, tx, 9))
 		rows, err := db.QueryContext(ctx, "list")
-		noError(t, err)
+		require.NoError(t, err)
 		defer rows.Close()
 		i := inject(t, d, fault.Cut, 2)
-		noError(t, add(ctx, db, 3)) // the second step, after the connect: tried again on another connection
+		require.NoError(t, add(ctx, db, 3)) // the second step, after the connect: tried again on another connection
 		waitHit(t, i)
-		assert.Truef(t, !rows.Next() && errors.Is(rows.Err(), driver.ErrBadConn),
-			"got %v of rows on a connection that was cut, want ErrBadConn", rows.Err())
-		if err := tx.Commit(); !errors.Is(err, driver.ErrBadConn) {
-			t.Errorf("got %v of a transaction on a connection that was cut, want ErrBadConn", err)
-		}
-		noError(t, add(ctx, db, 4))
+		assert.False(t, rows.Next())
+		assert.ErrorIs(t, rows.Err(), driver.ErrBadConn, "rows on a connection that was cut")
+		assert.ErrorIs(t, tx.Commit(), driver.ErrBadConn, "a transaction on a connection that was cut")
+		require.NoError(t, add(ctx, db, 4))
 		wantList(t, n, 1, 2, 3, 4)
 	})
 }
@@ -626,14 +600,14 @@ func TestDriverCut(t *testing.T) {
 func TestDriverDown(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		ctx := t.Context()
-		noError(t, add(ctx, db, 1))
+		require.NoError(t, add(ctx, db, 1))
 		i := inject(t, d, fault.Down, 1)
 		for range 3 {
-			wantInjected(t, add(ctx, db, 2))
+			assert.ErrorIs(t, add(ctx, db, 2), fault.ErrInjected)
 			waitHit(t, i)
 		}
 		i.Release()
-		noError(t, add(ctx, db, 3))
+		require.NoError(t, add(ctx, db, 3))
 		wantList(t, n, 1, 3)
 	})
 }
@@ -641,23 +615,22 @@ func TestDriverDown(t *testing.T) {
 func TestDriverDelay(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		ctx := t.Context()
-		noError(t, db.PingContext(ctx))
+		require.NoError(t, db.PingContext(ctx))
 		i := inject(t, d, fault.Delay, 1)
 		for range 2 {
 			start := time.Now()
-			noError(t, add(ctx, db, 1))
+			require.NoError(t, add(ctx, db, 1))
 			took := time.Since(start)
 			assert.Truef(t, took >= 50*time.Millisecond, "took %v, want 50ms", took)
 		}
 		waitHit(t, i)
 		short, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
 		defer cancel()
-		err := add(short, db, 2)
-		assert.ErrorIsf(t, err, context.DeadlineExceeded, "got %v, want DeadlineExceeded", err)
+		assert.ErrorIs(t, add(short, db, 2), context.DeadlineExceeded)
 		i.Release()
 		start := time.Now()
 		for range 100 {
-			noError(t, db.PingContext(ctx))
+			require.NoError(t, db.PingContext(ctx))
 		}
 		took := time.Since(start)
 		assert.Truef(t, took <= 100*50*time.Millisecond, "still delayed after the release: 100 pings took %v", took)
@@ -667,18 +640,18 @@ func TestDriverDelay(t *testing.T) {
 func TestDriverRefusesHalfClose(t *testing.T) {
 	d := fault.NewDriver(nil)
 	_, err := d.Inject(fault.HalfClose, 1)
-	assert.ErrorIsf(t, err, errors.ErrUnsupported, "got %v, want ErrUnsupported", err)
+	assert.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
 func TestDriverHeal(t *testing.T) {
 	forEachConn(t, func(t *testing.T, n *numbers, d *fault.Driver, db *sql.DB) {
 		ctx := t.Context()
-		noError(t, db.PingContext(ctx))
+		require.NoError(t, db.PingContext(ctx))
 		down, later := inject(t, d, fault.Down, 1), inject(t, d, fault.FailRequest, 3)
-		wantInjected(t, add(ctx, db, 1))
+		assert.ErrorIs(t, add(ctx, db, 1), fault.ErrInjected)
 		d.Heal()
 		for range 3 {
-			noError(t, add(ctx, db, 1))
+			require.NoError(t, add(ctx, db, 1))
 		}
 		assert.True(t, isHit(down) && !isHit(later), "want the first fault hit and the second disarmed")
 	})
@@ -690,22 +663,22 @@ func TestDriverPassesOptionalMethods(t *testing.T) {
 	full := sql.OpenDB(fault.NewDriver(connector(func() driver.Conn { return fullConn{plainConn: newPlainConn(n)} })))
 	defer full.Close()
 	_, err := full.ExecContext(ctx, "add", double(21))
-	noError(t, err)
+	require.NoError(t, err)
 	s, err := full.PrepareContext(ctx, "add")
-	noError(t, err)
-	defer func() { noError(t, s.Close()) }()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
 	_, err = s.ExecContext(ctx, double(22))
-	noError(t, err)
+	require.NoError(t, err)
 	tx, err := full.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable, ReadOnly: true})
-	noError(t, err)
-	noError(t, tx.Rollback())
+	require.NoError(t, err)
+	require.NoError(t, tx.Rollback())
 	wantList(t, n, 42, 44)
 	assert.NotEqual(t, 0, n.resets, "ResetSession was never called")
 
 	plain := sql.OpenDB(fault.NewDriver(connector(func() driver.Conn { return newPlainConn(n) })))
 	defer plain.Close()
 	_, err = plain.ExecContext(ctx, "add", double(21))
-	assert.NoErrorf(t, err, "got %v; want the default conversion of a kind of int64", err)
+	assert.NoError(t, err, "the default conversion of a kind of int64")
 	_, err = plain.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	assert.Error(t, err, "began a read-only transaction with a driver that has none")
 	_, err = plain.ExecContext(ctx, "add", sql.Named("n", 1))
@@ -714,13 +687,12 @@ func TestDriverPassesOptionalMethods(t *testing.T) {
 	assert.Error(t, err, "a statement that can't be prepared was executed")
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	err = add(cancelled, plain, 1)
-	assert.ErrorIsf(t, err, context.Canceled, "got %v, want context.Canceled", err)
+	assert.ErrorIs(t, add(cancelled, plain, 1), context.Canceled)
 
 	n = &numbers{}
 	converting := sql.OpenDB(fault.NewDriver(connector(func() driver.Conn { return convertingConn{newPlainConn(n)} })))
 	defer converting.Close()
-	noError(t, add(ctx, converting, 5))
+	require.NoError(t, add(ctx, converting, 5))
 	wantList(t, n, -5)
 }
 
@@ -745,13 +717,12 @@ func TestConnector(t *testing.T) {
 	var names []string
 	for _, drv := range []driver.Driver{dsnDriver{&names}, contextDriver{dsnDriver{&names}}} {
 		c, err := fault.Connector(drv, "x")
-		noError(t, err)
+		require.NoError(t, err)
 		db := sql.OpenDB(fault.NewDriver(c))
-		noError(t, db.PingContext(t.Context()))
-		noError(t, db.Close())
+		require.NoError(t, db.PingContext(t.Context()))
+		require.NoError(t, db.Close())
 	}
-	want := []string{"x", "connector:x"}
-	assert.Truef(t, slices.Equal(names, want), "got %q, want %q", names, want)
+	assert.Equal(t, []string{"x", "connector:x"}, names)
 }
 
 // All kinds of faults under load: no call hangs, nothing is left open, and

@@ -79,31 +79,22 @@ func newLink(p *Proxy, client *net.TCPConn) (context.Context, *link) {
 }
 
 // shatter breaks both sides at once. The client sees a reset.
-func (l *link) shatter() {
-	l.end.Do(func() {
-		l.cancel()
-		reset(l.client)
-		l.closeServer()
-		l.proxy.forget(l)
-	})
-}
+func (l *link) shatter() { l.endWith(func() { reset(l.client) }) }
 
 // finish closes both sides without a reset.
-func (l *link) finish() {
+func (l *link) finish() { l.endWith(func() { _ = l.client.Close() }) }
+
+func (l *link) endWith(closeClient func()) {
 	l.end.Do(func() {
 		l.cancel()
-		_ = l.client.Close()
-		l.closeServer()
+		closeClient()
+		l.mu.Lock()
+		if l.server != nil {
+			_ = l.server.Close()
+		}
+		l.mu.Unlock()
 		l.proxy.forget(l)
 	})
-}
-
-func (l *link) closeServer() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.server != nil {
-		_ = l.server.Close()
-	}
 }
 
 // connect dials the store. It reports false if that fails or the link is

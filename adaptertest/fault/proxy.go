@@ -3,7 +3,9 @@ package fault
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 )
 
@@ -157,10 +159,7 @@ func (p *Proxy) dial(ctx context.Context, target string) (*net.TCPConn, error) {
 
 func (p *Proxy) breakAll() {
 	p.mu.Lock()
-	links := make([]*link, 0, len(p.links))
-	for l := range p.links {
-		links = append(links, l)
-	}
+	links := slices.Collect(maps.Keys(p.links))
 	p.mu.Unlock()
 	for _, l := range links {
 		l.shatter()

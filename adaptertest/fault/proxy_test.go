@@ -95,13 +95,22 @@ type client struct {
 	r *bufio.Reader
 }
 
+func newClient(conn net.Conn) *client { return &client{conn.(*net.TCPConn), bufio.NewReader(conn)} }
+
 func dial(t *testing.T, p *fault.Proxy) *client {
 	t.Helper()
-	conn, err := net.Dial("tcp", p.Addr())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
-	return &client{conn.(*net.TCPConn), bufio.NewReader(conn)}
+	return connected(net.Dial("tcp", p.Addr()))(t)
+}
+
+// connected makes a client of a new connection, which must be there.
+func connected(conn net.Conn, err error) func(*testing.T) *client {
+	return func(t *testing.T) *client {
+		t.Helper()
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+		return newClient(conn)
+	}
 }
 
 // ask sends a line and returns the answer.
@@ -117,10 +126,25 @@ func (c *client) answer() (string, error) {
 	return strings.TrimSpace(s), err
 }
 
+// send sends a line and does not wait for the answer.
+func (c *client) send(t *testing.T, line string) {
+	t.Helper()
+	_, err := io.WriteString(c, line+"\n")
+	require.NoError(t, err)
+}
+
+// wantAnswer waits for the answer to a line.
+func (c *client) wantAnswer(t *testing.T, line string) {
+	t.Helper()
+	got, err := c.answer()
+	require.NoErrorf(t, err, "the answer to %q", line)
+	require.Equal(t, "ok "+line, got)
+}
+
 func (c *client) mustAsk(t *testing.T, line string) {
 	t.Helper()
-	got, err := c.ask(line)
-	require.Truef(t, err == nil && got == "ok "+line, "asked %q: got %q, %v", line, got, err)
+	c.send(t, line)
+	c.wantAnswer(t, line)
 }
 
 // askAnew asks on a new connection, which may be reset while it is being made.
@@ -132,7 +156,7 @@ func askAnew(t *testing.T, p *fault.Proxy, line string) error {
 	}
 	defer func() { _ = conn.Close() }()
 	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
-	_, err = (&client{conn.(*net.TCPConn), bufio.NewReader(conn)}).ask(line)
+	_, err = newClient(conn).ask(line)
 	return err
 }
 
@@ -157,6 +181,30 @@ func newProxy(t *testing.T, target string) *fault.Proxy {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	return p
+}
+
+// serveOnce serves one connection, closes it, and returns the address.
+func serveOnce(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	t.Cleanup(wg.Wait)
+	t.Cleanup(func() { _ = ln.Close() })
+	wg.Go(func() {
+		if conn, err := ln.Accept(); err == nil {
+			serve(conn)
+			_ = conn.Close()
+		}
+	})
+	return ln.Addr().String()
+}
+
+// newServed returns a server and the proxy in front of it.
+func newServed(t *testing.T) (*lineServer, *fault.Proxy) {
+	t.Helper()
+	s := newLineServer(t)
+	return s, newProxy(t, s.addr)
 }
 
 func inject(t *testing.T, c fault.Control, kind fault.Kind, step int) fault.Injection {
@@ -187,81 +235,52 @@ func waitHit(t *testing.T, i fault.Injection) {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	end := time.After(patience)
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("in vain: %s", what)
-		}
-	}
+	require.Eventually(t, cond, patience, time.Millisecond, what)
 }
 
 func TestProxyCounts(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	a, b := dial(t, p), dial(t, p)
 	a.mustAsk(t, "one")
 	b.mustAsk(t, "two")
 	a.mustAsk(t, "three")
-	got, want := p.Stats(), (fault.ProxyStats{Open: 2, Opened: 2, RoundTrips: 3})
-	assert.Truef(t, got == want, "got %+v, want %+v", got, want)
+	assert.Equal(t, fault.ProxyStats{Open: 2, Opened: 2, RoundTrips: 3}, p.Stats())
 	_ = a.Close()
 	_ = b.Close()
 	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
-	if got := p.Steps(); got != 3 {
-		t.Errorf("got %d steps, want 3", got)
-	}
+	assert.EqualValues(t, 3, p.Steps(), "steps")
 }
 
 // A request in several pieces, and an answer in several, are one step.
 func TestProxyStepsOfPieces(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	c := dial(t, p)
 	line := strings.Repeat("x", 1<<20)
 	c.mustAsk(t, line)
-	got := p.Steps()
-	assert.Truef(t, got == 1, "got %d steps, want 1", got)
+	assert.EqualValues(t, 1, p.Steps(), "steps")
 	for _, piece := range []string{"a", "b", "c\n"} {
 		_, err := io.WriteString(c, piece)
 		require.NoError(t, err)
 		eventually(t, "two steps", func() bool { return p.Steps() == 2 })
 	}
-	if got, err := c.answer(); got != "ok abc" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
-	got = p.Steps()
-	assert.Truef(t, got == 2, "got %d steps, want 2", got)
+	c.wantAnswer(t, "abc")
+	assert.EqualValues(t, 2, p.Steps(), "steps")
 }
 
 // A client may end its stream and still read the answer.
 func TestProxyClientHalfCloses(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = ln.Close() }()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() {
-		conn, err := ln.Accept()
-		if err != nil {
-			return
-		}
-		defer func() { _ = conn.Close() }()
+	p := newProxy(t, serveOnce(t, func(conn net.Conn) {
 		if b, err := io.ReadAll(conn); err == nil {
 			slices.Reverse(b)
 			_, _ = conn.Write(b)
 		}
-	})
-	p := newProxy(t, ln.Addr().String())
+	}))
 	c := dial(t, p)
 	sent := make([]byte, 3<<20)
 	for i := range sent {
 		sent[i] = byte(rand.IntN(256))
 	}
-	_, err = c.Write(sent)
+	_, err := c.Write(sent)
 	require.NoError(t, err)
 	require.NoError(t, c.CloseWrite())
 	got, err := io.ReadAll(c)
@@ -272,8 +291,7 @@ func TestProxyClientHalfCloses(t *testing.T) {
 }
 
 func TestProxyFailRequest(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	s, p := newServed(t)
 	c := dial(t, p)
 	other := dial(t, p)
 	other.mustAsk(t, "other")
@@ -288,8 +306,7 @@ func TestProxyFailRequest(t *testing.T) {
 }
 
 func TestProxyLoseReply(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	s, p := newServed(t)
 	c := dial(t, p)
 	i := inject(t, p, fault.LoseReply, 1)
 	got, err := c.ask("one")
@@ -297,58 +314,46 @@ func TestProxyLoseReply(t *testing.T) {
 	assert.Emptyf(t, got, "got %q of a lost answer", got)
 	waitHit(t, i)
 	assert.True(t, s.saw("one"), "the store did not see the request whose answer was lost")
-	if got := p.Stats().Open; got != 0 {
-		t.Errorf("got %d open connections, want 0", got)
-	}
+	assert.Zero(t, p.Stats().Open, "open connections")
 	dial(t, p).mustAsk(t, "two")
 }
 
 func TestProxyHoldReply(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	s, p := newServed(t)
 	c, other := dial(t, p), dial(t, p)
 	i := inject(t, p, fault.HoldReply, 1)
-	_, err := io.WriteString(c, "one\n")
-	require.NoError(t, err)
+	c.send(t, "one")
 	waitHit(t, i)
 	assert.True(t, s.saw("one"), "held an answer before the store had acted")
 	other.mustAsk(t, "two")
 	c.silent(t)
-	if _, err := io.WriteString(c, "three\n"); err != nil { // sent before the answer arrived
-		t.Fatal(err)
-	}
+	c.send(t, "three") // before the answer arrived
 	eventually(t, "the store acts on what follows", func() bool { return s.saw("three") })
 	c.silent(t)
 	i.Release()
 	i.Release()
-	for _, want := range []string{"ok one", "ok three"} {
-		got, err := c.answer()
-		assert.Truef(t, got == want && err == nil, "got %q, %v; want %q", got, err, want)
-	}
+	c.wantAnswer(t, "one")
+	c.wantAnswer(t, "three")
 }
 
 func TestProxyHoldReplyOfClientThatLeaves(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	c := dial(t, p)
 	i := inject(t, p, fault.HoldReply, 1)
-	_, err := io.WriteString(c, "one\n")
-	require.NoError(t, err)
+	c.send(t, "one")
 	waitHit(t, i)
 	_ = c.Close()
 	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
 }
 
 func TestProxyStall(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	s, p := newServed(t)
 	c, other, leaver := dial(t, p), dial(t, p), dial(t, p)
 	leaver.mustAsk(t, "hello")
 	i := inject(t, p, fault.Stall, 2)
 	c.mustAsk(t, "one")
 	for conn, line := range map[*client]string{c: "two", other: "three", leaver: "four", dial(t, p): "five"} {
-		_, err := io.WriteString(conn, line+"\n")
-		require.NoError(t, err)
+		conn.send(t, line)
 	}
 	waitHit(t, i)
 	c.silent(t)
@@ -358,10 +363,8 @@ func TestProxyStall(t *testing.T) {
 	}
 	_ = leaver.Close()
 	i.Release()
-	got, err := c.answer()
-	assert.Truef(t, got == "ok two" && err == nil, "got %q, %v", got, err)
-	got, err = other.answer()
-	assert.Truef(t, got == "ok three" && err == nil, "got %q, %v", got, err)
+	c.wantAnswer(t, "two")
+	other.wantAnswer(t, "three")
 	c.mustAsk(t, "six")
 	eventually(t, "the store sees what a new connection sent", func() bool { return s.saw("five") })
 	eventually(t, "the client that left is gone", func() bool { return p.Stats().Open == 3 })
@@ -372,8 +375,7 @@ func TestProxyStall(t *testing.T) {
 // stall ends, the store does not see its data, even if all processors are busy
 // and the proxy learns of the close late.
 func TestProxyStallOfABusyProcess(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	s, p := newServed(t)
 	var over atomic.Bool
 	var busy sync.WaitGroup
 	defer busy.Wait()
@@ -390,8 +392,7 @@ func TestProxyStallOfABusyProcess(t *testing.T) {
 		c.mustAsk(t, "hello")
 		i := inject(t, p, fault.Stall, 1)
 		line := fmt.Sprint("left ", n)
-		_, err := io.WriteString(c, line+"\n")
-		require.NoError(t, err)
+		c.send(t, line)
 		waitHit(t, i)
 		_ = c.Close()
 		i.Release()
@@ -401,8 +402,7 @@ func TestProxyStallOfABusyProcess(t *testing.T) {
 }
 
 func TestProxyCutReply(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	c := dial(t, p)
 	i := inject(t, p, fault.CutReply, 1)
 	got, err := c.ask("0123456789")
@@ -413,8 +413,7 @@ func TestProxyCutReply(t *testing.T) {
 }
 
 func TestProxyCut(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	s, p := newServed(t)
 	c, other := dial(t, p), dial(t, p)
 	other.mustAsk(t, "one")
 	i := inject(t, p, fault.Cut, 1)
@@ -428,8 +427,7 @@ func TestProxyCut(t *testing.T) {
 }
 
 func TestProxyDown(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	s, p := newServed(t)
 	c, other := dial(t, p), dial(t, p)
 	other.mustAsk(t, "one")
 	i := inject(t, p, fault.Down, 1)
@@ -447,8 +445,7 @@ func TestProxyDown(t *testing.T) {
 }
 
 func TestProxyHalfClose(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	s, p := newServed(t)
 	c := dial(t, p)
 	i := inject(t, p, fault.HalfClose, 1)
 	got, err := c.ask("one")
@@ -460,8 +457,7 @@ func TestProxyHalfClose(t *testing.T) {
 }
 
 func TestProxyDelay(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	c := dial(t, p)
 	i := inject(t, p, fault.Delay, 2)
 	c.mustAsk(t, "one")
@@ -482,8 +478,7 @@ func TestProxyDelay(t *testing.T) {
 }
 
 func TestProxyReleaseDisarms(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	c := dial(t, p)
 	released := inject(t, p, fault.FailRequest, 1)
 	healed := []fault.Injection{inject(t, p, fault.Down, 1), inject(t, p, fault.HoldReply, 2), inject(t, p, fault.Stall, 3)}
@@ -498,33 +493,26 @@ func TestProxyReleaseDisarms(t *testing.T) {
 }
 
 func TestProxyHealEndsWhatIsInForce(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	a, b := dial(t, p), dial(t, p)
 	hold, stall := inject(t, p, fault.HoldReply, 1), inject(t, p, fault.Stall, 2)
-	_, err := io.WriteString(a, "one\n")
-	require.NoError(t, err)
+	a.send(t, "one")
 	waitHit(t, hold)
-	_, err = io.WriteString(b, "two\n")
-	require.NoError(t, err)
+	b.send(t, "two")
 	waitHit(t, stall)
 	p.Heal()
-	for _, c := range []*client{a, b} {
-		got, err := c.answer()
-		assert.NoErrorf(t, err, "got %q,", got)
-	}
+	a.wantAnswer(t, "one")
+	b.wantAnswer(t, "two")
 }
 
 func TestProxyCountsFromEachInjection(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	c := dial(t, p)
 	c.mustAsk(t, "one")
 	second := inject(t, p, fault.CutReply, 2)
 	c.mustAsk(t, "two")
 	first := inject(t, p, fault.HoldReply, 1) // the same step as second
-	_, err := io.WriteString(c, "three\n")
-	require.NoError(t, err)
+	c.send(t, "three")
 	waitHit(t, first)
 	assert.False(t, isHit(second), "the answer was cut while it was held")
 	first.Release()
@@ -561,13 +549,7 @@ func TestProxyWithoutTarget(t *testing.T) {
 func TestProxyDialContext(t *testing.T) {
 	one, two, three := newLineServer(t), newLineServer(t), newLineServer(t)
 	p := newProxy(t, three.addr)
-	through := func(s *lineServer) *client {
-		conn, err := p.DialContext(t.Context(), "tcp", s.addr)
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = conn.Close() })
-		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
-		return &client{conn.(*net.TCPConn), bufio.NewReader(conn)}
-	}
+	through := func(s *lineServer) *client { return connected(p.DialContext(t.Context(), "tcp", s.addr))(t) }
 	a, b := through(one), through(two)
 	a.mustAsk(t, "a")
 	b.mustAsk(t, "b")
@@ -580,37 +562,22 @@ func TestProxyDialContext(t *testing.T) {
 	wantReset(t, err)
 	waitHit(t, lost)
 	assert.True(t, two.saw("e"), "the reply was lost before the store had acted")
-	got := p.Steps()
-	assert.Truef(t, got == 5, "got %d steps over all stores, want 5", got)
+	assert.EqualValues(t, 5, p.Steps(), "steps over all stores")
 }
 
 func TestProxyStoreCloses(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = ln.Close() }()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() {
-		conn, err := ln.Accept()
-		if err != nil {
-			return
-		}
+	p := newProxy(t, serveOnce(t, func(conn net.Conn) {
 		_, _ = io.WriteString(conn, "hello and goodbye\n") // the store sends first
-		_ = conn.Close()
-	})
-	p := newProxy(t, ln.Addr().String())
+	}))
 	c := dial(t, p)
 	got, err := io.ReadAll(c)
 	assert.Truef(t, string(got) == "hello and goodbye\n" && err == nil, "got %q, %v", got, err)
 	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
-	if got := p.Steps(); got != 0 {
-		t.Errorf("got %d steps, want 0", got)
-	}
+	assert.Zero(t, p.Steps(), "steps")
 }
 
 func TestProxyManyConnections(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	const clients, lines = 16, 50
 	var wg sync.WaitGroup
 	for n := range clients {
@@ -628,15 +595,13 @@ func TestProxyManyConnections(t *testing.T) {
 	}
 	wg.Wait()
 	eventually(t, "no connection is open", func() bool { return p.Stats().Open == 0 })
-	got, want := p.Stats(), (fault.ProxyStats{Opened: clients, RoundTrips: clients * lines})
-	assert.Truef(t, got == want, "got %+v, want %+v", got, want)
+	assert.Equal(t, fault.ProxyStats{Opened: clients, RoundTrips: clients * lines}, p.Stats())
 }
 
 // Faults of every kind under load: the proxy neither hangs nor leaks, and every
 // client sees complete answers or an error.
 func TestProxyUnderLoad(t *testing.T) {
-	s := newLineServer(t)
-	p := newProxy(t, s.addr)
+	_, p := newServed(t)
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
 	for n := range 8 {
@@ -652,7 +617,7 @@ func TestProxyUnderLoad(t *testing.T) {
 					wantReset(t, err)
 					continue
 				}
-				c := &client{conn.(*net.TCPConn), bufio.NewReader(conn)}
+				c := newClient(conn)
 				for range 5 {
 					line := fmt.Sprintf("%d/%d", n, k)
 					got, err := c.ask(line)
@@ -680,8 +645,7 @@ func TestProxyUnderLoad(t *testing.T) {
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	assert.Truef(t, !bytes.Contains(stacks, []byte("fault.(*link)")) && !bytes.Contains(stacks, []byte("fault.(*Proxy)")),
 		"goroutines of the proxy are left:\n%s", stacks)
-	got := p.Stats().Open
-	assert.Equalf(t, 0, got, "got %d open connections, want 0", got)
+	assert.Zero(t, p.Stats().Open, "open connections")
 }
 
 func TestProxyCloseWithFaultsInForce(t *testing.T) {
@@ -690,8 +654,7 @@ func TestProxyCloseWithFaultsInForce(t *testing.T) {
 		p := newProxy(t, s.addr)
 		c := dial(t, p)
 		i := inject(t, p, kind, 1)
-		_, err := io.WriteString(c, "one\n")
-		require.NoError(t, err)
+		c.send(t, "one")
 		waitHit(t, i)
 		closed := make(chan error, 1)
 		go func() { closed <- p.Close() }()

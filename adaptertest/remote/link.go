@@ -211,7 +211,7 @@ func (l *link) call(ctx context.Context, r request) (answer, error) {
 		r.Cancelled = true
 	}
 	if end, ok := ctx.Deadline(); ok && takesPart {
-		r.Timeout = milliseconds(end)
+		r.Timeout = new(float64(time.Until(end)) / float64(time.Millisecond))
 	}
 	id, came, err := l.send(r)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/deadlock"
@@ -245,10 +244,4 @@ func has[T any](a adapter.Adapter) bool {
 func optional[T any](a adapter.Adapter) T {
 	t, _ := adapter.Capability[T](a)
 	return t
-}
-
-// milliseconds returns the time until the deadline.
-func milliseconds(deadline time.Time) *float64 {
-	left := float64(time.Until(deadline)) / float64(time.Millisecond)
-	return &left
 }

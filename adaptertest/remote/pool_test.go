@@ -85,7 +85,8 @@ func (f failing) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*ad
 	case "exits":
 		os.Exit(0)
 	case "killed":
-		_ = self().Kill()
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Kill()
 		<-time.After(time.Hour)
 	case "floods":
 		for range 8 {
@@ -99,14 +100,6 @@ func (f failing) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*ad
 		<-time.After(time.Hour)
 	}
 	return f.Model.UnlinkAccount(ctx, key)
-}
-
-func self() *os.Process {
-	p, err := os.FindProcess(os.Getpid())
-	if err != nil {
-		panic(err)
-	}
-	return p
 }
 
 // poolOf starts a program with that name, which may be silent for so long.
@@ -143,10 +136,8 @@ func TestCorrectProgram(t *testing.T) {
 	if len(broken)+len(report.With(adaptertest.NotReached))+len(pool.Faults()) > 0 {
 		t.Errorf("%s; faults %v", report.Summary(), pool.Faults())
 	}
-	for _, id := range []string{"ALIAS-03"} {
-		x, _ := report.Result(id)
-		assert.Equal(t, adaptertest.NotVerified, x.Outcome, id)
-	}
+	x, _ := report.Result("ALIAS-03")
+	assert.Equal(t, adaptertest.NotVerified, x.Outcome, "ALIAS-03")
 	for _, id := range []string{"CTX-01", "ISO-03", "ISO-04", "LIFE-04", "LIFE-05", "LIFE-09"} {
 		x, _ := report.Result(id)
 		assert.Equalf(t, adaptertest.Pass, x.Outcome, "%s: %s %s", id, x.Outcome, x.Reason)

@@ -76,22 +76,20 @@ func (b *Browser) Post(path string, form url.Values) *Response {
 
 // CSRFToken returns the browser's CSRF token.
 func (b *Browser) CSRFToken() string {
-	token, _ := b.field("/auth/csrf", "csrfToken")
-	return token
+	return b.field("/auth/csrf", "csrfToken")
 }
 
 // SignedInAs returns the address that the session route returns, or the empty
 // string.
 func (b *Browser) SignedInAs() string {
-	email, _ := b.field("/auth/session", "email")
-	return email
+	return b.field("/auth/session", "email")
 }
 
-// field returns the text of a field in the JSON answer of a path.
-func (b *Browser) field(path, name string) (string, bool) {
-	_, rest, ok := strings.Cut(b.Request(http.MethodGet, b.path(path), nil).body.String(), `"`+name+`":"`)
+// field returns the text of a field in the JSON answer of a path, or the empty string.
+func (b *Browser) field(path, name string) string {
+	_, rest, _ := strings.Cut(b.Request(http.MethodGet, b.path(path), nil).body.String(), `"`+name+`":"`)
 	text, _, _ := strings.Cut(rest, `"`)
-	return text, ok
+	return text
 }
 
 // Open opens a link. If a page asks for a confirmation, Open confirms.

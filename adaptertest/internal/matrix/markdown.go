@@ -70,10 +70,7 @@ func (m *Matrix) reasons(o adaptertest.Outcome) string {
 	for _, c := range m.Tried() {
 		clauses := map[string][]string{}
 		for _, r := range c.Report.With(o) {
-			why := r.Reason
-			if why == "" && len(r.Evidence) > 0 {
-				why = firstLine(r.Evidence[0])
-			}
+			why := why(r)
 			id := r.Clause.ID
 			if r.Clause.Level != adaptertest.Must {
 				id += fmt.Sprintf(" (%s)", r.Clause.Level)

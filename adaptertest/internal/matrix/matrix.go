@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -150,11 +151,7 @@ func (m *Matrix) groups() []group {
 		}
 		i := slices.IndexFunc(found, func(g group) bool { return g.ID == clause.Group() })
 		if i < 0 {
-			title := titles[clause.Group()]
-			if title == "" {
-				title = clause.Group()
-			}
-			found = append(found, group{ID: clause.Group(), Title: title})
+			found = append(found, group{ID: clause.Group(), Title: cmp.Or(titles[clause.Group()], clause.Group())})
 			i = len(found) - 1
 		}
 		found[i].Clauses = append(found[i].Clauses, clause)
@@ -216,6 +213,14 @@ const legend = "✓ kept   ✗ broken   ~ waived   ? not verified   • recorded
 
 // roundsLegend explains the rounds.
 const roundsLegend = "Every clause is tried in every wiring. Rounds are the share of the repetitions of races and histories; the first wiring of an adapter repeats them most often."
+
+// why is the reason of a result, or else the first line of its evidence.
+func why(r adaptertest.Result) string {
+	if r.Reason == "" && len(r.Evidence) > 0 {
+		return firstLine(r.Evidence[0])
+	}
+	return r.Reason
+}
 
 // score writes passed/applicable of a level.
 func score(r *adaptertest.Report, l adaptertest.Level) string {

@@ -296,11 +296,7 @@ func (row *clauseRow) note(c Column, r adaptertest.Result) {
 	if r.Outcome == adaptertest.Pass {
 		return
 	}
-	text := r.Reason
-	if text == "" && len(r.Evidence) > 0 {
-		text = firstLine(r.Evidence[0])
-	}
-	text = shorten(text, 400)
+	text := shorten(why(r), 400)
 	for i, n := range row.Notes {
 		if n.Text == text && n.Class == class(r.Outcome) {
 			row.Notes[i].Who += "; " + c.Name()

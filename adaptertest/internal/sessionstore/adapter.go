@@ -122,14 +122,12 @@ func (a *Adapter) CreateUser(ctx context.Context, user adapter.User) (*adapter.U
 			return nil, fmt.Errorf("sessionstore: the user: %w", adapter.ErrConflict)
 		}
 	}
-	user = copied(user)
-	a.users.byID[user.ID] = user
-	user = copied(user)
-	return &user, nil
+	a.users.byID[user.ID] = *copied(user)
+	return copied(user), nil
 }
 
 // copied is a user that shares no memory with another, with instants in UTC.
-func copied(u adapter.User) adapter.User {
+func copied(u adapter.User) *adapter.User {
 	if u.Name != nil {
 		u.Name = new(*u.Name)
 	}
@@ -139,7 +137,7 @@ func copied(u adapter.User) adapter.User {
 	if u.EmailVerified != nil {
 		u.EmailVerified = new(u.EmailVerified.UTC())
 	}
-	return u
+	return &u
 }
 
 // GetUser finds a user in the map.
@@ -150,8 +148,7 @@ func (a *Adapter) GetUser(ctx context.Context, id string) (*adapter.User, error)
 	a.users.mu.Lock()
 	defer a.users.mu.Unlock()
 	if user, ok := a.users.byID[id]; ok {
-		user = copied(user)
-		return &user, nil
+		return copied(user), nil
 	}
 	return nil, nil
 }

@@ -37,15 +37,12 @@ type line struct {
 
 // runChild runs the suite over one wiring.
 func runChild(ctx context.Context, s settings, out io.Writer) (err error) {
-	var w *wirings.Wiring
-	for _, candidate := range wirings.All() {
-		if candidate.String() == s.child {
-			w = &candidate
-		}
-	}
-	if w == nil {
+	all := wirings.All()
+	i := slices.IndexFunc(all, func(w wirings.Wiring) bool { return w.String() == s.child })
+	if i < 0 {
 		return fmt.Errorf("the wiring %q does not exist", s.child)
 	}
+	w := all[i]
 	servers := stores.Open(stores.Options{})
 	defer func() { err = errors.Join(err, servers.Close(context.WithoutCancel(ctx))) }()
 	opened, err := w.Open(ctx, servers)
@@ -75,19 +72,9 @@ func runChild(ctx context.Context, s settings, out io.Writer) (err error) {
 		return err
 	}
 	if path := os.Getenv("ADAPTERTEST_REPORT"); path != "" {
-		return writeReport(path, report)
+		return writeFile(path, report.WriteJSON) // for the process that started this one again
 	}
 	return write.Encode(line{Report: report})
-}
-
-// writeReport writes the report for the process that started this one again.
-func writeReport(path string, report *adaptertest.Report) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return report.WriteJSON(f)
 }
 
 // tryAll tries the wirings, several at a time, each in a child. It begins with the last wiring, because the network

@@ -3,6 +3,7 @@
 package large
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -102,9 +103,7 @@ func Open(ctx context.Context, s *stores.Stores, kind string) (*Store, error) {
 // Close removes the records of the store.
 func (s *Store) Close(ctx context.Context) (err error) {
 	for _, f := range s.close {
-		if e := f(ctx); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, f(ctx))
 	}
 	return err
 }

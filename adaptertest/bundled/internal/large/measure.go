@@ -84,10 +84,11 @@ func (m *measurement) fill(ctx context.Context) error {
 	return err
 }
 
-// An operation is a call of the adapter, and the call of the hand-written code that does the same.
-type operation struct {
-	adapter, hand func(ctx context.Context) error
-}
+// An operation is a call of the adapter, or of the hand-written code that does the same.
+type operation func(ctx context.Context, by Hand) error
+
+// sides are the adapter and the hand-written code.
+func (m *measurement) sides() [2]Hand { return [2]Hand{m.Adapter, m.Hand} }
 
 var errAbsent = errors.New("a stored record was not found")
 
@@ -100,63 +101,38 @@ func found[T any](record *T, err error, want bool) error {
 }
 
 func (m *measurement) getSession(token string, want bool) operation {
-	return operation{
-		func(ctx context.Context) error {
-			r, err := m.Adapter.GetSessionAndUser(ctx, token)
-			return found(r, err, want)
-		},
-		func(ctx context.Context) error {
-			r, err := m.Hand.GetSessionAndUser(ctx, token)
-			return found(r, err, want)
-		},
+	return func(ctx context.Context, by Hand) error {
+		r, err := by.GetSessionAndUser(ctx, token)
+		return found(r, err, want)
 	}
 }
 
 func (m *measurement) getUser(email string, want bool) operation {
-	return operation{
-		func(ctx context.Context) error {
-			u, err := m.Adapter.GetUserByEmail(ctx, email)
-			return found(u, err, want)
-		},
-		func(ctx context.Context) error {
-			u, err := m.Hand.GetUserByEmail(ctx, email)
-			return found(u, err, want)
-		},
+	return func(ctx context.Context, by Hand) error {
+		u, err := by.GetUserByEmail(ctx, email)
+		return found(u, err, want)
 	}
 }
 
 func (m *measurement) createSession(n int) operation {
-	session := func() adapter.Session {
-		return adapter.Session{SessionToken: fmt.Sprint("made-", m.made.Add(1)), UserID: m.id(n), Expires: m.Start.Add(30 * day)}
-	}
-	return operation{
-		func(ctx context.Context) error {
-			_, err := m.Adapter.CreateSession(ctx, session())
-			return err
-		},
-		func(ctx context.Context) error {
-			_, err := m.Hand.CreateSession(ctx, session())
-			return err
-		},
+	return func(ctx context.Context, by Hand) error {
+		token := fmt.Sprint("made-", m.made.Add(1))
+		_, err := by.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: m.id(n), Expires: m.Start.Add(30 * day)})
+		return err
 	}
 }
 
 func (m *measurement) updateUser(n int) operation {
 	change := adapter.UserUpdate{ID: m.id(n), Name: adapter.To(new(fmt.Sprint("Name ", rand.Uint32())))}
-	return operation{
-		func(ctx context.Context) error {
-			_, err := m.Adapter.UpdateUser(ctx, change)
-			return err
-		},
-		func(ctx context.Context) error {
-			_, err := m.Hand.UpdateUser(ctx, change)
-			return err
-		},
+	return func(ctx context.Context, by Hand) error {
+		_, err := by.UpdateUser(ctx, change)
+		return err
 	}
 }
 
 // alone measures methods with one caller.
 func (m *measurement) alone(ctx context.Context) error {
+	sides := m.sides()
 	for _, method := range []struct {
 		what string
 		of   func(n int) operation
@@ -170,12 +146,11 @@ func (m *measurement) alone(ctx context.Context) error {
 	} {
 		var took [2][]time.Duration
 		for end := time.Now().Add(pairsTime); len(took[0]) < pairs && (len(took[0]) < fewestPairs || time.Now().Before(end)); {
-			o := method.of(rand.IntN(m.n))
-			calls := [2]func(context.Context) error{o.adapter, o.hand}
+			call := method.of(rand.IntN(m.n))
 			first := len(took[0]) % 2
 			for _, which := range []int{first, 1 - first} {
 				start := time.Now()
-				if err := calls[which](ctx); err != nil {
+				if err := call(ctx, sides[which]); err != nil {
 					return fmt.Errorf("%s: %w", method.what, err)
 				}
 				took[which] = append(took[which], time.Since(start))
@@ -189,6 +164,7 @@ func (m *measurement) alone(ctx context.Context) error {
 
 // together measures the throughput of several callers.
 func (m *measurement) together(ctx context.Context) error {
+	sides := m.sides()
 	for _, method := range []struct {
 		what string
 		of   func(n int) operation
@@ -200,13 +176,7 @@ func (m *measurement) together(ctx context.Context) error {
 		var of []float64
 		for pair := range slicePairs {
 			for _, which := range []int{pair % 2, 1 - pair%2} {
-				n, err := m.slice(ctx, func(ctx context.Context) error {
-					o := method.of(rand.IntN(m.n))
-					if which == 0 {
-						return o.adapter(ctx)
-					}
-					return o.hand(ctx)
-				})
+				n, err := m.slice(ctx, func(ctx context.Context) error { return method.of(rand.IntN(m.n))(ctx, sides[which]) })
 				if err != nil {
 					return fmt.Errorf("%s by %d callers: %w", method.what, callers, err)
 				}
@@ -348,12 +318,12 @@ func (m *measurement) crowd(ctx context.Context, do func(ctx context.Context) er
 				case <-rest.C:
 				}
 				n := rand.IntN(m.n/10)*10 + 9 // the session of this user stays
-				call := m.getSession(m.token(n), true).adapter
+				call := m.getSession(m.token(n), true)
 				if i == people-1 {
-					call = m.createSession(n).adapter
+					call = m.createSession(n)
 				}
 				start := time.Now()
-				if errs[i] = call(ctx); errs[i] != nil {
+				if errs[i] = call(ctx, m.Adapter); errs[i] != nil {
 					return
 				}
 				took[i] = append(took[i], time.Since(start))

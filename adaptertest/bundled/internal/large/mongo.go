@@ -18,7 +18,7 @@ import (
 )
 
 func openMongo(ctx context.Context, servers *stores.Stores) (*Store, error) {
-	server, err := servers.Mongo(ctx)
+	server, err := servers.Find(ctx, stores.KindMongo)
 	if err != nil {
 		return nil, err
 	}

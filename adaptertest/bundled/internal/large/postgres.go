@@ -11,7 +11,7 @@ import (
 )
 
 func openPostgres(ctx context.Context, servers *stores.Stores) (*Store, error) {
-	server, err := servers.Postgres(ctx)
+	server, err := servers.Find(ctx, stores.KindPostgres)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func openRedis(ctx context.Context, servers *stores.Stores) (*Store, error) {
-	server, err := servers.Redis(ctx)
+	server, err := servers.Find(ctx, stores.KindRedis)
 	if err != nil {
 		return nil, err
 	}

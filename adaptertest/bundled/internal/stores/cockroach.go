@@ -15,19 +15,8 @@ func (s *Stores) startCockroach(ctx context.Context, version string) (*Store, er
 	if err != nil {
 		return nil, err
 	}
-	c, ports, err := s.engine.run(ctx, "CockroachDB", []int{26257}, false,
-		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			return testcontainers.Run(ctx, image, append(publish, testcontainers.WithCmd("start-single-node", "--insecure"))...)
-		})
-	if err != nil {
-		return nil, err
-	}
-	addr := loopback(ports[0])
-	store := &Store{Name: "CockroachDB", URL: "postgres://root@" + addr + "/defaultdb?sslmode=disable", Addrs: []string{addr}, container: c, version: versionOfCockroach}
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	return s.serverAt(ctx, "CockroachDB", image, 26257, "postgres://root@%s/defaultdb?sslmode=disable", versionOfCockroach,
+		testcontainers.WithCmd("start-single-node", "--insecure"))
 }
 
 // versionOfCockroach asks a server for the version of CockroachDB. The setting server_version does not help: it is the

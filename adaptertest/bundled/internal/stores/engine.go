@@ -175,7 +175,7 @@ func publish(inside, host []int) []testcontainers.ContainerCustomizer {
 		testcontainers.WithExposedPorts(exposed...),
 		testcontainers.WithHostConfigModifier(func(hc *container.HostConfig) { hc.PortBindings = bindings }),
 		testcontainers.WithLabels(map[string]string{labelOwner: owner()}),
-		// testcontainers would wait at an address that it takes for the address of the engine. Store.await asks the server itself.
+		// testcontainers would wait at an address that it takes for the address of the engine. Store.Await asks the server itself.
 		testcontainers.WithWaitStrategy(wait.ForNop(func(context.Context, wait.StrategyTarget) error { return nil })),
 	}
 }

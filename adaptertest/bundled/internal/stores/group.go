@@ -31,8 +31,5 @@ func (s *Stores) startGroup(ctx context.Context, g group) (*Store, error) {
 		store.locations = append(store.locations, g.url(m.Addr))
 	}
 	store.URL = store.locations[0]
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	return store, store.Await(ctx)
 }

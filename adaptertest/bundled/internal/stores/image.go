@@ -79,11 +79,9 @@ func obtainable(ctx context.Context, docker client.APIClient, image string) bool
 // offer. The official image is chosen if it can be pulled, and otherwise the local one. The error matches ErrUnavailable
 // if images/build was run and could not make the image.
 func choose(ctx context.Context, docker client.APIClient, releases []release, version string) (image string, err error) {
+	wanted := slices.DeleteFunc(slices.Clone(releases), func(r release) bool { return version != "" && r.version != version })
 	var asked []string
-	for _, r := range releases {
-		if version != "" && r.version != version {
-			continue
-		}
+	for _, r := range wanted {
 		if obtainable(ctx, docker, r.official) {
 			return r.official, nil
 		}
@@ -96,16 +94,14 @@ func choose(ctx context.Context, docker client.APIClient, releases []release, ve
 		}
 		return "", fmt.Errorf("stores: version %q is not known; the versions are %s", version, strings.Join(known, ", "))
 	}
-	for _, r := range releases {
-		if r.local == "" || version != "" && r.version != version {
-			continue
-		}
+	local := slices.DeleteFunc(wanted, func(r release) bool { return r.local == "" })
+	for _, r := range local {
 		if present(ctx, docker, r.local) {
 			return r.local, nil
 		}
 		asked = append(asked, r.local)
 	}
-	if !slices.ContainsFunc(releases, func(r release) bool { return r.local != "" && (version == "" || r.version == version) }) {
+	if len(local) == 0 {
 		return "", fmt.Errorf("stores: the image %s is available in a registry only: %w", strings.Join(asked, ", "), ErrUnavailable)
 	}
 	if !present(ctx, docker, LocalStores) {

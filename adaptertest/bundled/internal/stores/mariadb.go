@@ -56,22 +56,14 @@ func (s *Stores) startVitess(ctx context.Context, version string) (*Store, error
 }
 
 // mysqlAt runs a server that listens at a port of its container, and awaits it. The query ends the URL.
-func (s *Stores) mysqlAt(ctx context.Context, name, image string, port int, query string, options ...testcontainers.ContainerCustomizer) (*Store, error) {
-	c, ports, err := s.engine.run(ctx, name, []int{port}, false,
-		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			return testcontainers.Run(ctx, image, append(append(publish, testcontainers.WithEnv(map[string]string{
-				"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1", "MYSQL_ALLOW_EMPTY_PASSWORD": "1",
-			})), options...)...)
-		})
-	if err != nil {
-		return nil, err
-	}
-	addr := loopback(ports[0])
-	store := &Store{Name: name, URL: mariadbURL(addr) + query, Addrs: []string{addr}, container: c, version: versionOfMariaDB}
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+func (s *Stores) mysqlAt(
+	ctx context.Context, name, image string, port int, query string, options ...testcontainers.ContainerCustomizer,
+) (*Store, error) {
+	noPassword := testcontainers.WithEnv(map[string]string{
+		"MARIADB_ALLOW_EMPTY_ROOT_PASSWORD": "1", "MYSQL_ALLOW_EMPTY_PASSWORD": "1",
+	})
+	options = append([]testcontainers.ContainerCustomizer{noPassword}, options...)
+	return s.serverAt(ctx, name, image, port, mariadbURL("%s")+query, versionOfMariaDB, options...)
 }
 
 // mariadbURL is the URL of a server whose account root has no password.

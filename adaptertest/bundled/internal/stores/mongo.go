@@ -59,10 +59,7 @@ func (s *Stores) oneMongo(ctx context.Context, name, version string, arguments .
 			return nil, err
 		}
 	}
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	return store, store.Await(ctx)
 }
 
 // usersScript runs a server without access control until the first user is there, and then
@@ -87,33 +84,23 @@ func (s *Stores) startMongoUsers(ctx context.Context, version string) (*Store, e
 		return nil, err
 	}
 	const title = "MongoDB with users"
-	c, ports, err := s.engine.run(ctx, title, []int{27017}, false,
-		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
-			command := []string{"-c", usersScript, "users", "--bind_ip_all", "--wiredTigerCacheSizeGB", "1"}
-			return testcontainers.Run(ctx, image, append(publish, testcontainers.WithEntrypoint("sh"), testcontainers.WithCmd(command...))...)
-		})
+	command := testcontainers.WithCmd("-c", usersScript, "users", "--bind_ip_all", "--wiredTigerCacheSizeGB", "1")
+	store, err := s.serverAt(ctx, title, image, 27017, "mongodb://%s/?directConnection=true", versionOfMongo,
+		testcontainers.WithEntrypoint("sh"), command)
 	if err != nil {
 		return nil, err
 	}
-	addr := loopback(ports[0])
-	open := &Store{Name: title, URL: "mongodb://" + addr + "/?directConnection=true", Addrs: []string{addr}, container: c, version: versionOfMongo}
-	if err := open.await(ctx); err != nil {
-		return nil, err
-	}
-	err = withMongoAt(ctx, open.URL, func(client *mgo.Client) error {
+	err = withMongoAt(ctx, store.URL, func(client *mgo.Client) error {
 		return client.Database("admin").RunCommand(ctx, bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "gatehouse"}, {Key: "roles", Value: bson.A{"root"}}}).Err()
 	})
 	if err == nil {
-		err = c.run(ctx, "sh", "-c", "touch /data/ready; until [ -f /data/stopped ]; do sleep 0.05; done")
+		err = store.Execute(ctx, "sh", "-c", "touch /data/ready; until [ -f /data/stopped ]; do sleep 0.05; done")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("stores: %s: make the first user: %w", title, err)
 	}
-	store := &Store{Name: title, URL: "mongodb://root:gatehouse@" + addr + "/?directConnection=true", Addrs: []string{addr}, container: c, version: versionOfMongo}
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	store.Name, store.URL = title, "mongodb://root:gatehouse@"+store.Addrs[0]+"/?directConnection=true"
+	return store, store.Await(ctx)
 }
 
 // electionTimeout is how long the members of a set wait for their primary before they elect another.
@@ -140,10 +127,7 @@ func (s *Stores) startMongoSet(ctx context.Context, version string) (*Store, err
 	if err := initiate(ctx, first, replicaSet, store.Addrs); err != nil {
 		return nil, err
 	}
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	return store, store.Await(ctx)
 }
 
 // configSet is the name of the replica set that holds the configuration of a sharded cluster.
@@ -181,7 +165,7 @@ func (s *Stores) startMongoSharded(ctx context.Context, version string) (*Store,
 	}
 	router := members[2]
 	store := &Store{Name: title, URL: "mongodb://" + router.Addr + "/", Addrs: []string{router.Addr}, container: router.container, version: versionOfMongo}
-	if err := store.await(ctx); err != nil { // the router answers when it has read the configuration
+	if err := store.Await(ctx); err != nil { // the router answers when it has read the configuration
 		return nil, err
 	}
 	err = withMongoAt(ctx, store.URL, func(c *mgo.Client) error {
@@ -234,7 +218,7 @@ func initiate(ctx context.Context, at *Store, name string, members []string) err
 	up.version = func(ctx context.Context, url string) (name, version string, err error) {
 		return at.Name, "", withMongoAt(ctx, url, func(c *mgo.Client) error { return c.Ping(ctx, nil) })
 	}
-	if err := up.await(ctx); err != nil {
+	if err := up.Await(ctx); err != nil {
 		return err
 	}
 	// One call of the command has all of answerWithin: after a shorter deadline nobody could say whether the server has run it.

@@ -3,7 +3,6 @@ package stores
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -40,7 +39,7 @@ func (s *Stores) startPgBouncer(ctx context.Context, version string) (*Store, er
 	if !present(ctx, docker, LocalStores) {
 		return nil, fmt.Errorf("stores: the image %s, which contains PgBouncer, is missing: run make images", LocalStores)
 	}
-	postgres, err := s.Postgres(ctx)
+	postgres, err := s.Find(ctx, KindPostgres)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +85,6 @@ func versionOfPgBouncer(ctx context.Context, rawURL string) (name, version strin
 	}
 	server, _, _ = strings.Cut(server, " ")
 
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return "", "", err
-	}
-	u.Path = "/pgbouncer" // the console
 	console := config.Copy()
 	console.Database = "pgbouncer"
 	conn, err := pgx.ConnectConfig(ctx, console)

@@ -66,10 +66,7 @@ func postgresAt(ctx context.Context, name string, c *runningContainer, port int,
 		container: c,
 		version:   version,
 	}
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	return store, store.Await(ctx)
 }
 
 func postgresURL(addr string) string {

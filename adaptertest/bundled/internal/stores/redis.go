@@ -53,10 +53,7 @@ func (s *Stores) redisAt(ctx context.Context, name, image, url string, command .
 	}
 	addr := loopback(ports[0])
 	store := &Store{Name: name, URL: fmt.Sprintf(url, addr), Addrs: []string{addr}, container: c, version: versionOfRedis}
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	return store, store.Await(ctx)
 }
 
 // startDragonfly starts one server. Its records are lost when it ends.
@@ -96,16 +93,13 @@ func (s *Stores) startRedisCluster(ctx context.Context, version string) (*Store,
 	if err := members[0].container.run(ctx, create...); err != nil {
 		return nil, err
 	}
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	return store, store.Await(ctx)
 }
 
 // awaitRedis returns when the member answers.
 func awaitRedis(ctx context.Context, m *Member) error {
 	one := &Store{Name: "Redis", URL: "redis://" + m.Addr + "/0", Addrs: []string{m.Addr}, container: m.container, version: versionOfRedis}
-	return one.await(ctx)
+	return one.Await(ctx)
 }
 
 // sentinelMaster is the name under which the sentinels know the group.
@@ -139,10 +133,7 @@ func (s *Stores) startSentinel(ctx context.Context, version string) (*Store, err
 		store.Addrs = append(store.Addrs, m.Addr)
 	}
 	store.locations = store.Addrs
-	if err := store.await(ctx); err != nil {
-		return nil, err
-	}
-	return store, nil
+	return store, store.Await(ctx)
 }
 
 // sentinelScript runs a sentinel. The sentinel writes what it learns into its configuration file.

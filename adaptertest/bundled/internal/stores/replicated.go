@@ -33,7 +33,7 @@ func (s *Stores) startReplicated(ctx context.Context, version string) (*Store, e
 		return nil, err
 	}
 	store.version = versionOfReplicated
-	return store, store.await(ctx)
+	return store, store.Await(ctx)
 }
 
 // Follow makes a server of MariaDB the read-only replica of another.

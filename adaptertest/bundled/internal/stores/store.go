@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/testcontainers/testcontainers-go"
 )
 
 // A Store is one server that is ready, or several servers that work together.
@@ -31,6 +33,24 @@ type Store struct {
 	// the URL.
 	locations []string
 	version   func(ctx context.Context, location string) (name, version string, err error)
+}
+
+// serverAt runs a server that listens at a port of its container, and awaits it. The URL has %s in place of the address.
+func (s *Stores) serverAt(
+	ctx context.Context, name, image string, port int, url string,
+	version func(ctx context.Context, location string) (name, version string, err error),
+	options ...testcontainers.ContainerCustomizer,
+) (*Store, error) {
+	c, ports, err := s.engine.run(ctx, name, []int{port}, false,
+		func(publish []testcontainers.ContainerCustomizer, _ []int) (testcontainers.Container, error) {
+			return testcontainers.Run(ctx, image, append(publish, options...)...)
+		})
+	if err != nil {
+		return nil, err
+	}
+	addr := loopback(ports[0])
+	store := &Store{Name: name, URL: fmt.Sprintf(url, addr), Addrs: []string{addr}, container: c, version: version}
+	return store, store.Await(ctx)
 }
 
 // A Member is one server of a group.
@@ -124,11 +144,8 @@ func (s *Store) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.await(ctx)
+	return s.Await(ctx)
 }
-
-// Await returns when all servers answer, and the members of a group have found each other.
-func (s *Store) Await(ctx context.Context) error { return s.await(ctx) }
 
 // Execute runs a command in the container of a single server that this run started.
 func (s *Store) Execute(ctx context.Context, command ...string) error {
@@ -141,9 +158,9 @@ func (s *Store) Execute(ctx context.Context, command ...string) error {
 // answerWithin is the longest wait for a server that starts. It is long enough for a slow disk and a busy machine.
 const answerWithin = 2 * time.Minute
 
-// await returns when the server has told its version, and sets Name and Version. If a container has ended, await returns
-// an error at once.
-func (s *Store) await(ctx context.Context) error {
+// Await returns when all servers answer, and the members of a group have found each other: when they have told their
+// version. It sets Name and Version. If a container has ended, Await returns an error at once.
+func (s *Store) Await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -23,7 +23,7 @@ type Stores struct {
 	engine  engine
 
 	mu    sync.Mutex
-	found map[Kind]*once
+	found map[Kind]func() (*Store, error) // of the first search
 }
 
 // Options change the servers that are started.
@@ -42,7 +42,7 @@ type Options struct {
 // If the image of testcontainers' reaper can't be pulled, the first search switches the reaper off by setting
 // TESTCONTAINERS_RYUK_DISABLED in the environment of this process. Then the next run removes the containers of runs that
 // were killed.
-func Open(o Options) *Stores { return &Stores{options: o} }
+func Open(o Options) *Stores { return &Stores{options: o, found: map[Kind]func() (*Store, error){}} }
 
 // Find returns the server of a kind: the server that the environment names, or one that it starts. Servers that are not
 // fast flush each write to disk before they acknowledge it. The error matches ErrUnavailable if this machine can't offer
@@ -52,45 +52,21 @@ func (s *Stores) Find(ctx context.Context, k Kind) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.remember(k).do(func() (*Store, error) {
-		if location := os.Getenv(what.variable); location != "" {
-			return external(ctx, what, location)
-		}
-		ctx, cancel := context.WithTimeout(ctx, startWithin)
-		defer cancel()
-		return what.start(s, ctx, version)
-	})
-}
-
-func (s *Stores) remember(k Kind) *once {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.found == nil {
-		s.found = map[Kind]*once{}
-	}
 	if s.found[k] == nil {
-		s.found[k] = new(once)
+		s.found[k] = sync.OnceValues(func() (*Store, error) {
+			if location := os.Getenv(what.variable); location != "" {
+				return external(ctx, what, location)
+			}
+			ctx, cancel := context.WithTimeout(ctx, startWithin)
+			defer cancel()
+			return what.start(s, ctx, version)
+		})
 	}
-	return s.found[k]
+	find := s.found[k]
+	s.mu.Unlock()
+	return find()
 }
-
-// Postgres returns the server of KindPostgres.
-func (s *Stores) Postgres(ctx context.Context) (*Store, error) { return s.Find(ctx, KindPostgres) }
-
-// PgBouncer returns the server of KindPgBouncer.
-func (s *Stores) PgBouncer(ctx context.Context) (*Store, error) { return s.Find(ctx, KindPgBouncer) }
-
-// Redis returns the server of KindRedis.
-func (s *Stores) Redis(ctx context.Context) (*Store, error) { return s.Find(ctx, KindRedis) }
-
-// RedisCluster returns the servers of KindRedisCluster. They announce the addresses in Addrs, so a client that dials
-// through proxies maps these addresses one by one.
-func (s *Stores) RedisCluster(ctx context.Context) (*Store, error) {
-	return s.Find(ctx, KindRedisCluster)
-}
-
-// Mongo returns the server of KindMongo.
-func (s *Stores) Mongo(ctx context.Context) (*Store, error) { return s.Find(ctx, KindMongo) }
 
 // Environment finds the servers concurrently, and returns the variables that name them to another process. The error names
 // every server that is missing; the variables of the other servers are returned nevertheless.
@@ -115,21 +91,3 @@ func (s *Stores) Environment(ctx context.Context, kinds ...Kind) (env []string, 
 
 // Close removes every container that this Stores started.
 func (s *Stores) Close(ctx context.Context) error { return s.engine.close(ctx) }
-
-// once remembers the outcome of the first search.
-type once struct {
-	mu    sync.Mutex
-	done  bool
-	store *Store
-	err   error
-}
-
-func (o *once) do(find func() (*Store, error)) (*Store, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.done {
-		o.store, o.err = find()
-		o.done = true
-	}
-	return o.store, o.err
-}

@@ -167,15 +167,7 @@ func (s *Store) memberAt(t *testing.T, url string) *Member {
 // until calls asked until it returns true.
 func until(t *testing.T, what string, asked func() bool) {
 	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.After(time.Minute); !asked(); {
-		select {
-		case <-deadline:
-			t.Fatalf("a minute passed, and not yet: %s", what)
-		case <-tick.C:
-		}
-	}
+	require.Eventually(t, asked, time.Minute, 50*time.Millisecond, what)
 }
 
 // TestSentinel checks that the sentinels replace a master that was killed, and that the old master follows the new one when
@@ -217,12 +209,11 @@ func TestMongoSet(t *testing.T) {
 // versions.
 func TestUnknownKind(t *testing.T) {
 	s := open(t)
-	if _, err := s.Find(t.Context(), "oracle"); err == nil || !strings.Contains(err.Error(), "postgres, pgbouncer") {
-		t.Errorf("got %v, want an error that names the kinds", err)
-	}
-	if _, err := s.Find(t.Context(), KindPostgres.Of("9")); err == nil || errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "18, 17, 15") {
-		t.Errorf("got %v, want an error that names the versions", err)
-	}
+	_, err := s.Find(t.Context(), "oracle")
+	assert.ErrorContains(t, err, "postgres, pgbouncer", "the kinds")
+	_, err = s.Find(t.Context(), KindPostgres.Of("9"))
+	assert.ErrorContains(t, err, "18, 17, 15", "the versions")
+	assert.NotErrorIs(t, err, ErrUnavailable)
 }
 
 // TestAddresses checks the addresses that are read from a location.
@@ -243,7 +234,7 @@ func TestAddresses(t *testing.T) {
 // share a session.
 func TestPgBouncer(t *testing.T) {
 	s := open(t)
-	found, err := s.PgBouncer(t.Context())
+	found, err := s.Find(t.Context(), KindPgBouncer)
 	require.NoError(t, err)
 	config, err := pgx.ParseConfig(found.URL)
 	require.NoError(t, err)
@@ -258,7 +249,7 @@ func TestPgBouncer(t *testing.T) {
 	require.NoError(t, err)
 	for _, pool := range pools {
 		if pool["database"] == account {
-			assert.Truef(t, pool["pool_mode"] == "transaction", "got pool mode %v, want transaction", pool["pool_mode"])
+			assert.Equal(t, "transaction", pool["pool_mode"])
 			return
 		}
 	}
@@ -268,9 +259,9 @@ func TestPgBouncer(t *testing.T) {
 // TestTwoRuns checks that each of two runs has its own servers.
 func TestTwoRuns(t *testing.T) {
 	one, two := open(t), open(t)
-	a, err := one.Redis(t.Context())
+	a, err := one.Find(t.Context(), KindRedis)
 	require.NoError(t, err)
-	b, err := two.Redis(t.Context())
+	b, err := two.Find(t.Context(), KindRedis)
 	require.NoError(t, err)
 	require.NotEqual(t, b.URL, a.URL, "two runs share")
 	require.NoError(t, writeRedis(t.Context(), a))
@@ -281,9 +272,8 @@ func TestTwoRuns(t *testing.T) {
 // TestClose checks that the engine has no container and no network of a run after Close.
 func TestClose(t *testing.T) {
 	s := open(t)
-	if _, err := s.PgBouncer(t.Context()); err != nil { // with PostgreSQL and a network
-		t.Fatal(err)
-	}
+	_, err := s.Find(t.Context(), KindPgBouncer) // with PostgreSQL and a network
+	require.NoError(t, err)
 	docker := s.engine.docker
 	ids := []string{}
 	for _, c := range s.engine.containers {
@@ -296,7 +286,7 @@ func TestClose(t *testing.T) {
 		_, err := docker.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
 		assert.Errorf(t, err, "container %s is still there", id)
 	}
-	_, err := docker.NetworkInspect(t.Context(), network, client.NetworkInspectOptions{})
+	_, err = docker.NetworkInspect(t.Context(), network, client.NetworkInspectOptions{})
 	assert.Errorf(t, err, "network %s is still there", network)
 }
 

@@ -42,9 +42,7 @@ func TestGaleraNodeKilled(t *testing.T) {
 				break
 			}
 		}
-		t.Logf("%s (%s %s): killed %d times, %d writes acknowledged, %d calls failed, %d reads, %v: %d lost, %d spent twice, %d absent",
-			w, o.Server, o.Version, *rounds, l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), time.Since(start).Round(10*time.Millisecond),
-			l.lost.Load(), l.twice.Load(), l.absent.Load())
+		t.Logf("%s (%s %s): killed %d times, %s", w, o.Server, o.Version, *rounds, l.counts(start))
 	})
 }
 

@@ -38,9 +38,7 @@ func TestKilledUnderLoad(t *testing.T) {
 				break
 			}
 		}
-		t.Logf("%s (%s %s): killed %d times, %d writes acknowledged, %d calls failed, %d reads, %v: %d lost, %d spent twice, %d absent",
-			w, o.Server, o.Version, *rounds, l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), time.Since(start).Round(10*time.Millisecond),
-			l.lost.Load(), l.twice.Load(), l.absent.Load())
+		t.Logf("%s (%s %s): killed %d times, %s", w, o.Server, o.Version, *rounds, l.counts(start))
 	})
 }
 
@@ -52,6 +50,13 @@ type load struct {
 
 	acknowledged, failed, reads atomic.Int64
 	lost, twice, absent         atomic.Int64
+}
+
+// counts says what the clients have done since the start.
+func (l *load) counts(start time.Time) string {
+	return fmt.Sprintf("%d writes acknowledged, %d calls failed, %d reads, %v: %d lost, %d spent twice, %d absent",
+		l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), time.Since(start).Round(10*time.Millisecond),
+		l.lost.Load(), l.twice.Load(), l.absent.Load())
 }
 
 // any returns one of the handles.
@@ -99,11 +104,8 @@ func (l *load) killed(kill, restart func(context.Context) error) {
 	pause(time.Duration(mathrand.IntN(300)) * time.Millisecond)
 	assert.NoError(t, restart(t.Context()))
 	before := l.acknowledged.Load()
-	deadline := time.Now().Add(time.Minute)
-	for l.acknowledged.Load() < before+clients && time.Now().Before(deadline) {
-		pause(10 * time.Millisecond)
-	}
-	assert.True(t, l.acknowledged.Load() >= before+clients, "the adapter does not recover after the server is back")
+	assert.Eventually(t, func() bool { return l.acknowledged.Load() >= before+clients }, time.Minute, 10*time.Millisecond,
+		"the adapter does not recover after the server is back")
 	close(stop)
 	wg.Wait()
 	for i := range clients {

@@ -93,11 +93,8 @@ func TestMySQLTLS(t *testing.T) {
 // TestNamesInLowerCase: a server with lower_case_table_names=1 stores the table User of Prisma as user. It is found, compared
 // and used there.
 func TestNamesInLowerCase(t *testing.T) {
-	servers := wiringstest.Servers(t, stores.Options{Fast: true, Arguments: []string{"--lower-case-table-names=1"}})
-	store, err := servers.Find(t.Context(), stores.KindMariaDB)
-	if err != nil {
-		wiringstest.LeaveOut(t, err)
-	}
+	o := stores.Options{Fast: true, Arguments: []string{"--lower-case-table-names=1"}}
+	store := wiringstest.Server(t, o, stores.KindMariaDB)
 	env, err := mysqltest.Open(t.Context(), mysqltest.Settings{URL: store.URL, Site: "Prisma"})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, env.Close(context.WithoutCancel(t.Context()))) })

@@ -25,21 +25,11 @@ var assigning = []string{"postgres, tables of Auth.js", "mongo, replica set", "m
 // TestAccountNamesItsOwner: in every callback and event the account names its owner by the ID that the store has given, and
 // nobody while it has no owner.
 func TestAccountNamesItsOwner(t *testing.T) {
-	servers := wiringstest.Servers(t, stores.Options{Fast: true})
-	for _, w := range wirings.All() {
-		if !slices.Contains(assigning, w.String()) {
-			continue
+	inWirings(t, assigning, wiringstest.Servers(t, stores.Options{Fast: true}), func(t *testing.T, _ wirings.Wiring, o *wirings.Opened) {
+		for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
+			t.Run(string(strategy), func(t *testing.T) { testOwners(t, o.Harness.New(t), strategy) })
 		}
-		t.Run(w.String(), func(t *testing.T) {
-			if testing.Short() {
-				t.Skip("LEFT OUT: -short tests memory only")
-			}
-			opened := wiringstest.Open(t, w, servers)
-			for _, strategy := range []auth.Strategy{auth.StrategyDatabase, auth.StrategyJWT} {
-				t.Run(string(strategy), func(t *testing.T) { testOwners(t, opened.Harness.New(t), strategy) })
-			}
-		})
-	}
+	})
 }
 
 // ownerLog collects the owners that callbacks and events name.
@@ -56,7 +46,7 @@ func (l *ownerLog) want(t *testing.T, strategy auth.Strategy, what string, event
 	if strategy == auth.StrategyDatabase {
 		events = slices.DeleteFunc(events, func(e string) bool { return e[:3] == "jwt" })
 	}
-	assert.Truef(t, slices.Equal(l.seen, events), "%s: got %q, want %q", what, l.seen, events)
+	assert.Equal(t, events, l.seen, what)
 	l.seen = nil
 }
 

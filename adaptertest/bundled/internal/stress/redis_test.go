@@ -258,20 +258,16 @@ func TestRedisSlotMoves(t *testing.T) {
 func moveSlot(t *testing.T, client *goredis.ClusterClient, key string) {
 	t.Helper()
 	ctx := t.Context()
-	check := func(err error) {
-		t.Helper()
-		require.NoError(t, err)
-	}
 	slot, err := client.ClusterKeySlot(ctx, key).Result()
-	check(err)
+	require.NoError(t, err)
 	from, err := client.MasterForKey(ctx, key)
-	check(err)
+	require.NoError(t, err)
 	fromID, err := from.ClusterMyID(ctx).Result()
-	check(err)
+	require.NoError(t, err)
 	var to *goredis.Client
 	var others []*goredis.Client
 	var mu sync.Mutex
-	check(client.ForEachMaster(ctx, func(_ context.Context, c *goredis.Client) error {
+	require.NoError(t, client.ForEachMaster(ctx, func(_ context.Context, c *goredis.Client) error {
 		mu.Lock()
 		defer mu.Unlock()
 		others = append(others, c)
@@ -281,36 +277,32 @@ func moveSlot(t *testing.T, client *goredis.ClusterClient, key string) {
 		return nil
 	}))
 	toID, err := to.ClusterMyID(ctx).Result()
-	check(err)
-	check(to.Do(ctx, "cluster", "setslot", slot, "importing", fromID).Err())
-	check(from.Do(ctx, "cluster", "setslot", slot, "migrating", toID).Err())
+	require.NoError(t, err)
+	require.NoError(t, to.Do(ctx, "cluster", "setslot", slot, "importing", fromID).Err())
+	require.NoError(t, from.Do(ctx, "cluster", "setslot", slot, "migrating", toID).Err())
 	host, port, _ := strings.Cut(to.Options().Addr, ":")
 	for {
 		keys, err := from.ClusterGetKeysInSlot(ctx, int(slot), 1).Result()
-		check(err)
+		require.NoError(t, err)
 		if len(keys) == 0 {
 			break
 		}
-		args := []any{"migrate", host, port, "", 0, 5000, "keys"}
-		for _, k := range keys {
-			args = append(args, k)
-		}
-		check(from.Do(ctx, args...).Err())
+		require.NoError(t, from.Do(ctx, "migrate", host, port, keys[0], 0, 5000).Err())
 	}
 	for _, c := range append([]*goredis.Client{to}, others...) {
-		check(c.Do(ctx, "cluster", "setslot", slot, "node", toID).Err())
+		require.NoError(t, c.Do(ctx, "cluster", "setslot", slot, "node", toID).Err())
 	}
 }
 
 // TestRedisMemberKilled kills one server of a cluster after the other under load, and starts it again.
 func TestRedisMemberKilled(t *testing.T) {
 	store := ownRedis(t, stores.KindRedisCluster, stores.EnvRedisCluster)
+	start := time.Now()
 	l := &load{t: t, a: redisAdapter(t, redisClient(t, redistest.Cluster(store.Addrs...), 16))}
 	for _, m := range store.Members {
 		l.killed(m.Kill, m.Start)
 	}
-	t.Logf("%d servers killed, %d writes acknowledged, %d calls failed, %d reads: %d lost, %d spent twice, %d absent",
-		len(store.Members), l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), l.lost.Load(), l.twice.Load(), l.absent.Load())
+	t.Logf("%d servers killed, %s", len(store.Members), l.counts(start))
 }
 
 // TestRedisFailover kills the master of a group under load and counts the acknowledged writes that are lost
@@ -459,9 +451,8 @@ func TestRedisTooFewReplicas(t *testing.T) {
 		wg.Go(func() {
 			short, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()
-			if err := call(short, a); err == nil || !strings.Contains(err.Error(), "NOREPLICAS too few replicas follow the server (min-replicas-to-write)") {
-				t.Errorf("%s: got %v", what, err)
-			}
+			const want = "NOREPLICAS too few replicas follow the server (min-replicas-to-write)"
+			assert.ErrorContains(t, call(short, a), want, what)
 		})
 	}
 	wg.Wait()
@@ -469,14 +460,12 @@ func TestRedisTooFewReplicas(t *testing.T) {
 		both, err := a.GetSessionAndUser(ctx, "session-ada")
 		assert.Truef(t, err == nil && both != nil && both.User.ID == "ada", "%s reads: %v, %v", process, both, err)
 	}
-	after := content()
-	assert.Equalf(t, before, after, "stored is %s, before %s", after, before)
+	assert.Equal(t, before, content(), "what is stored")
 	ended, end := context.WithCancel(ctx)
 	hooked := redisClient(t, redistest.URL(store.URL, 0), 1)
 	hurried := redisAdapter(t, hooked)
-	if _, err := hurried.GetUser(ctx, "ada"); err != nil { // looks at the server
-		t.Fatal(err)
-	}
+	_, err := hurried.GetUser(ctx, "ada") // looks at the server
+	require.NoError(t, err)
 	hooked.AddHook(&endsAgain{end: end})
 	if _, err := hurried.CreateUser(ended, adapter.User{ID: "eve"}); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "NOREPLICAS") {
 		t.Errorf("the context ends in a try: got %v", err)
@@ -524,10 +513,8 @@ func TestRedisOnlyReplicas(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	a, admin := redisAdapter(t, client), redisClient(t, redistest.URL(store.URL, 0), 1).(*goredis.Client)
 	member(t, a, "ada")
-	if err := admin.Do(ctx, "replicaof", "127.0.0.1", "1").Err(); err != nil { // nobody listens there
-		t.Fatal(err)
-	}
-	later := redisAdapter(t, client) // as in a process that begins now
+	require.NoError(t, admin.Do(ctx, "replicaof", "127.0.0.1", "1").Err()) // nobody listens there
+	later := redisAdapter(t, client)                                       // as in a process that begins now
 	const phase = 5 * time.Second
 	end := time.Now().Add(phase)
 	var wg, first sync.WaitGroup // first: each caller is refused for the first time

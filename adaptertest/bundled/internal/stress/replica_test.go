@@ -47,9 +47,7 @@ func TestReadReplicaBehindOneName(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%s %s: changed parts %d times, %d writes acknowledged, %d calls failed, %d reads, %v: %d lost, %d spent twice, %d absent",
-		store.Name, store.Version, *rounds+1, l.acknowledged.Load(), l.failed.Load(), l.reads.Load(), time.Since(start).Round(10*time.Millisecond),
-		l.lost.Load(), l.twice.Load(), l.absent.Load())
+	t.Logf("%s %s: changed parts %d times, %s", store.Name, store.Version, *rounds+1, l.counts(start))
 }
 
 // replicated is a primary and its replica, and the name that clients know.

@@ -54,9 +54,8 @@ func TestStandbyTakesOver(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%s %s: failed over %d times, %d writes acknowledged, %d calls failed, %v: %d lost, %d spent twice, %d absent; of %d calls after the promotions %d were tried twice",
-		store.Name, store.Version, *rounds+1, l.acknowledged.Load(), l.failed.Load(), time.Since(start).Round(10*time.Millisecond),
-		l.lost.Load(), l.twice.Load(), l.absent.Load(), (*rounds+1)*callers*callsEach, retried)
+	t.Logf("%s %s: failed over %d times, %s; of %d calls after the promotions %d were tried twice",
+		store.Name, store.Version, *rounds+1, l.counts(start), (*rounds+1)*callers*callsEach, retried)
 }
 
 const callers, callsEach = 16, 20
@@ -138,15 +137,10 @@ func (p *pair) ask(m *stores.Member, sql string) {
 // await returns when the server answers true.
 func (p *pair) await(m *stores.Member, sql string) {
 	p.t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for {
+	require.EventuallyWithT(p.t, func(c *assert.CollectT) {
 		ok, err := query(p.t.Context(), m, sql)
-		if err == nil && ok {
-			return
-		}
-		require.Falsef(p.t, time.Now().After(deadline), "%s: %v, %v", sql, ok, err)
-		pause(20 * time.Millisecond)
-	}
+		assert.Truef(c, err == nil && ok, "%v, %v", ok, err)
+	}, time.Minute, 20*time.Millisecond, sql)
 }
 
 // query runs one statement on a new connection. The answer is true if the row contains

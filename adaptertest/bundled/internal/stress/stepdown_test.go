@@ -33,10 +33,7 @@ func TestPrimaryStepsDown(t *testing.T) {
 	}
 	ctx := t.Context()
 	t.Setenv(stores.EnvMongoSet, "") // the test may use only a set that this run started
-	set, err := wiringstest.Servers(t, stores.Options{}).Find(ctx, stores.KindMongoSet)
-	if err != nil {
-		wiringstest.LeaveOut(t, err)
-	}
+	set := wiringstest.Server(t, stores.Options{}, stores.KindMongoSet)
 	name := &oneName{t: t, set: set}
 	former := name.lead()
 	client, err := mgo.Connect(options.Client().ApplyURI("mongodb://one.name/?directConnection=true").SetDialer(name).SetMaxPoolSize(8))

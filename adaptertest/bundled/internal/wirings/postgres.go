@@ -61,7 +61,7 @@ func (w postgresWiring) open(ctx context.Context, s *stores.Stores) (*Opened, er
 	settings.URL = server.URL
 	opened := &Opened{Server: server.Name, Version: server.Version, Store: server}
 	if w.kind == stores.KindPostgres {
-		pooler, err := s.PgBouncer(ctx)
+		pooler, err := s.Find(ctx, stores.KindPgBouncer)
 		switch {
 		case err == nil:
 			settings.PooledURL = pooler.URL

@@ -48,6 +48,18 @@ func newestPostgres(t testing.TB) *stores.Store {
 	return wiringstest.Server(t, stores.Options{}, stores.KindPostgres)
 }
 
+// eachSQLDriver runs a test with each driver, in a database of its own.
+func eachSQLDriver(t *testing.T, test func(t *testing.T, driver string, h *postgrestest.Handle)) {
+	t.Helper()
+	server := newestPostgres(t)
+	for _, d := range sqlDrivers {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, d.name, openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle))
+		})
+	}
+}
+
 // TestSQLRoundTrips counts the round trips of later calls with each driver.
 func TestSQLRoundTrips(t *testing.T) {
 	server := newestPostgres(t)
@@ -130,31 +142,24 @@ func BenchmarkSQL(b *testing.B) {
 // TestSQLTransaction: calls in a transaction of the application take part in it. A refused
 // call leaves it usable.
 func TestSQLTransaction(t *testing.T) {
-	server := newestPostgres(t)
-	for _, d := range sqlDrivers {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
-			tx, err := h.SQL().BeginTx(t.Context(), nil)
+	eachSQLDriver(t, func(t *testing.T, _ string, h *postgrestest.Handle) {
+		tx, err := h.SQL().BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		user := useInside(t, h.OnSQL(tx))
+		got, err := h.GetUser(t.Context(), user.ID)
+		assert.Truef(t, got == nil && err == nil, "before the commit: got %v, %v, want no user", got, err)
+		require.NoError(t, tx.Commit())
+		got, err = h.GetUser(t.Context(), user.ID)
+		assert.Truef(t, got != nil && err == nil, "after the commit: got %v, %v, want the user", got, err)
+		undone := inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
+			u, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "undone@example.com"})
 			require.NoError(t, err)
-			user := useInside(t, h.OnSQL(tx))
-			got, err := h.GetUser(t.Context(), user.ID)
-			assert.Truef(t, got == nil && err == nil, "before the commit: got %v, %v, want no user", got, err)
-			require.NoError(t, tx.Commit())
-			got, err = h.GetUser(t.Context(), user.ID)
-			assert.Truef(t, got != nil && err == nil, "after the commit: got %v, %v, want the user", got, err)
-			undone := inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
-				u, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "undone@example.com"})
-				require.NoError(t, err)
-				return u
-			})
-			got, err = h.GetUser(t.Context(), undone.ID)
-			assert.Truef(t, got == nil && err == nil, "after a roll-back: got %v, %v, want no user", got, err)
-			if err := h.OnSQL(tx).EnsureSchema(t.Context()); err == nil || !strings.Contains(err.Error(), "can't run in a transaction") {
-				t.Errorf("EnsureSchema: got %v", err)
-			}
+			return u
 		})
-	}
+		got, err = h.GetUser(t.Context(), undone.ID)
+		assert.Truef(t, got == nil && err == nil, "after a roll-back: got %v, %v, want no user", got, err)
+		assert.ErrorContains(t, h.OnSQL(tx).EnsureSchema(t.Context()), "can't run in a transaction")
+	})
 }
 
 // useInside makes refused and other calls on an adapter of a transaction. It returns a user
@@ -195,77 +200,62 @@ func inTransaction(t *testing.T, db *sql.DB, f func(*sql.Tx) *adapter.User) *ada
 // TestSQLConn: an adapter on a *sql.Conn works, and does not end a transaction that the
 // application has begun on it.
 func TestSQLConn(t *testing.T) {
-	server := newestPostgres(t)
-	for _, d := range sqlDrivers {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
-			conn, err := h.SQL().Conn(t.Context())
-			require.NoError(t, err)
-			defer func() { _ = conn.Close() }()
-			a, err := postgres.NewSQL(conn, h.Options()...)
-			require.NoError(t, err)
-			require.NoError(t, a.EnsureSchema(t.Context()))
-			user := useInside(t, a)
-			tx, err := conn.BeginTx(t.Context(), nil)
-			require.NoError(t, err)
-			_, inside := a.DeleteAuthenticator(t.Context(), user.ID, "two", false)
-			require.NoError(t, tx.Rollback())
-			assert.Falsef(t, d.name == "stdlib" && (inside == nil || !strings.Contains(inside.Error(), "OnSQL")),
-				"in a transaction: got %v, want advice", inside)
-			if got, err := a.GetAuthenticator(t.Context(), "two"); got == nil || err != nil {
-				t.Errorf("after the application's roll-back: got %v, %v, want the passkey", got, err)
-			}
-		})
-	}
+	eachSQLDriver(t, func(t *testing.T, driver string, h *postgrestest.Handle) {
+		conn, err := h.SQL().Conn(t.Context())
+		require.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+		a, err := postgres.NewSQL(conn, h.Options()...)
+		require.NoError(t, err)
+		require.NoError(t, a.EnsureSchema(t.Context()))
+		user := useInside(t, a)
+		tx, err := conn.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, inside := a.DeleteAuthenticator(t.Context(), user.ID, "two", false)
+		require.NoError(t, tx.Rollback())
+		assert.Falsef(t, driver == "stdlib" && (inside == nil || !strings.Contains(inside.Error(), "OnSQL")),
+			"in a transaction: got %v, want advice", inside)
+		if got, err := a.GetAuthenticator(t.Context(), "two"); got == nil || err != nil {
+			t.Errorf("after the application's roll-back: got %v, %v, want the passkey", got, err)
+		}
+	})
 }
 
 // TestSQLEncoding: texts that the server would take for another encoding are refused, or the
 // setting is changed for the call.
 func TestSQLEncoding(t *testing.T) {
-	server := newestPostgres(t)
-	for _, d := range sqlDrivers {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
-			inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
-				_, err := tx.ExecContext(t.Context(), "SET LOCAL client_encoding = LATIN1")
-				require.NoError(t, err)
-				user, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "zoë@example.com"})
-				assert.Truef(t, err != nil && strings.Contains(err.Error(), "client_encoding is LATIN1"),
-					"got %v, %v, want an error that names the setting", user, err)
-				return nil
-			})
+	eachSQLDriver(t, func(t *testing.T, _ string, h *postgrestest.Handle) {
+		inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
+			_, err := tx.ExecContext(t.Context(), "SET LOCAL client_encoding = LATIN1")
+			require.NoError(t, err)
+			user, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "zoë@example.com"})
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "client_encoding is LATIN1"),
+				"got %v, %v, want an error that names the setting", user, err)
+			return nil
 		})
-	}
+	})
 }
 
 // TestSQLInstants: instants come back, whatever the application sets after the first call.
 func TestSQLInstants(t *testing.T) {
-	server := newestPostgres(t)
 	day := func(year int) time.Time { return time.Date(year, 12, 31, 23, 59, 59, 999_999_000, time.UTC) }
-	for _, d := range sqlDrivers {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			h := openSQL(t, server, d.driver).BenchHarness().New(t).(*postgrestest.Handle)
-			inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
-				a := h.OnSQL(tx)
-				for n, style := range []string{"ISO, DMY", "German", "SQL, DMY", "Postgres, MDY"} {
-					set := "SET LOCAL DateStyle = " + style + "; SET LOCAL bytea_output = escape; SET LOCAL TimeZone = 'America/St_Johns'"
-					_, err := tx.ExecContext(t.Context(), set)
-					require.NoError(t, err)
-					for _, at := range []time.Time{{}, day(1969), day(1999), day(2026), day(9999)} {
-						made := adapter.User{Email: fmt.Sprint(n, at.Year(), "@example.com"), EmailVerified: &at}
-						user, err := a.CreateUser(t.Context(), made)
-						require.Truef(t, err == nil && user.EmailVerified.Equal(at),
-							"%s: CreateUser: got %v, error %v, want %v", style, user, err, at)
-						if user, err = a.GetUser(t.Context(), user.ID); err != nil || !user.EmailVerified.Equal(at) {
-							t.Fatalf("%s: GetUser: got %v, error %v, want %v", style, user, err, at)
-						}
+	eachSQLDriver(t, func(t *testing.T, _ string, h *postgrestest.Handle) {
+		inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
+			a := h.OnSQL(tx)
+			for n, style := range []string{"ISO, DMY", "German", "SQL, DMY", "Postgres, MDY"} {
+				set := "SET LOCAL DateStyle = " + style + "; SET LOCAL bytea_output = escape; SET LOCAL TimeZone = 'America/St_Johns'"
+				_, err := tx.ExecContext(t.Context(), set)
+				require.NoError(t, err)
+				for _, at := range []time.Time{{}, day(1969), day(1999), day(2026), day(9999)} {
+					made := adapter.User{Email: fmt.Sprint(n, at.Year(), "@example.com"), EmailVerified: &at}
+					user, err := a.CreateUser(t.Context(), made)
+					require.Truef(t, err == nil && user.EmailVerified.Equal(at),
+						"%s: CreateUser: got %v, error %v, want %v", style, user, err, at)
+					if user, err = a.GetUser(t.Context(), user.ID); err != nil || !user.EmailVerified.Equal(at) {
+						t.Fatalf("%s: GetUser: got %v, error %v, want %v", style, user, err, at)
 					}
 				}
-				return nil
-			})
+			}
+			return nil
 		})
-	}
+	})
 }

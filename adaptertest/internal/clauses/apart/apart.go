@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// Files reads the files of the clauses of the package under test: none of them uses a
+// Files reads the files of the clauses in the working directory: none of them uses a
 // declaration of another one, and only the list of all clauses uses their
 // declarations. A declaration that two files need is in a file of its own.
 func Files(t *testing.T) {
