@@ -69,9 +69,9 @@ func cpuTime(b *testing.B) time.Duration {
 // benchRequests returns the request through the middleware, and the baseline.
 func benchRequests(t testing.TB, cookie string) (load, refresh func()) {
 	config := auth.Config{Secret: []string{secret}, URL: "http://localhost", Logger: slog.New(slog.DiscardHandler)}
-	h := must[*auth.Handler](t)(auth.New(config))
-	m := must[*frameworks.Middleware](t)(frameworks.MiddlewareAuth(config))
-	r := must[*http.Request](t)(http.NewRequest(http.MethodGet, "/", nil))
+	h := must(auth.New(config))(t)
+	m := must(frameworks.MiddlewareAuth(config))(t)
+	r := must(http.NewRequest(http.MethodGet, "/", nil))(t)
 	if cookie != "" {
 		r.Header.Set("Cookie", cookie)
 	}

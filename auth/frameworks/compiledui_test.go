@@ -22,8 +22,8 @@ func compiledUISite(w *world) (c *frameworks.CompiledUI, base string) {
 	if w.prefixed {
 		config.BasePath = w.prefix + "/auth"
 	}
-	c = must[*frameworks.CompiledUI](w)(frameworks.CompiledUIAuth(config))
-	protect := must[func(http.Handler) http.Handler](w)(c.Protect(w.prefix + "/admin"))
+	c = must(frameworks.CompiledUIAuth(config))(w)
+	protect := must(c.Protect(w.prefix + "/admin"))(w)
 	read := page(func(r *http.Request) (*auth.Session, error) { return c.Session(r.Context()) })
 	site := http.NewServeMux()
 	site.Handle("/", read)
@@ -45,7 +45,7 @@ func compiledUISite(w *world) (c *frameworks.CompiledUI, base string) {
 
 func html(t testing.TB, c frameworks.Component) string {
 	t.Helper()
-	return string(must[template.HTML](t)(c.HTML()))
+	return string(must(c.HTML())(t))
 }
 
 func compiledUIPromises() map[string]promise {
@@ -60,9 +60,8 @@ func compiledUIPromises() map[string]promise {
 			w.get(base + "/unknown").wantBody("nobody")
 			w.get(w.prefix + "/x").wantBody("nobody")
 			res := w.signedIn().get(w.prefix + "/x").wantBody("user u")
-			if c := res.cookie(w.cookieName()); w.database && (c == nil || c.Path != "/") {
-				w.Errorf("the cookie was not renewed: %v", c)
-			}
+			c := res.cookie(w.cookieName())
+			assert.Falsef(w, w.database && (c == nil || c.Path != "/"), "the cookie was not renewed: %v", c)
 		}},
 		"CU-03": {proof: func(w *world) {
 			var order []string
@@ -76,19 +75,17 @@ func compiledUIPromises() map[string]promise {
 			}
 			w.mux.Handle("/", frameworks.Sequence(hook("first"), hook("second"), hook("third"))(http.NotFoundHandler()))
 			w.get("/")
-			if got := strings.Join(order, " "); got != "first second third" {
-				w.Errorf("got %s", got)
-			}
+			assert.Equal(w, "first second third", strings.Join(order, " "))
 			w.mux.Handle("/none", frameworks.Sequence()(page(func(*http.Request) (*auth.Session, error) { return nil, nil })))
 			w.get("/none").wantBody("nobody")
 		}},
 		"CU-04": {proof: func(w *world) {
 			compiledUISite(w)
 			res := w.post(w.prefix+"/signin", "providerId", "github", "authorizationParams-prompt", "consent", "authorizationParams-", "x", "redirectTo", "/to").wantStatus(http.StatusSeeOther)
-			to := must[*url.URL](w)(url.Parse(res.Header.Get("Location")))
-			if to.Host != "github.example" || to.Query().Get("prompt") != "consent" || to.Query().Has("authorizationParams-prompt") || len(res.Cookies()) == 0 {
-				w.Errorf("sent to %s with %d cookies", to, len(res.Cookies()))
-			}
+			to := must(url.Parse(res.Header.Get("Location")))(w)
+			assert.Truef(w, to.Host == "github.example" && to.Query().Get("prompt") == "consent" &&
+				!to.Query().Has("authorizationParams-prompt") && len(res.Cookies()) != 0,
+				"sent to %s with %d cookies", to, len(res.Cookies()))
 			w.post(w.prefix+"/signin", "redirectTo", "/to").wantRedirect(w.prefix + "/auth/signin?callbackUrl=%2Fto")
 		}},
 		"CU-05": {proof: func(w *world) {
@@ -108,9 +105,7 @@ func compiledUIPromises() map[string]promise {
 			w.post(w.prefix+"/signin", "providerId", "pass", "password", "wrong").wantRedirect(base + "/signin?error=CredentialsSignin&code=wrong")
 			c.OnActionError = func(rw http.ResponseWriter, _ *http.Request, err error) {
 				var e *auth.Error
-				if !errors.As(err, &e) || e.Code != "wrong" {
-					w.Errorf("got %v", err)
-				}
+				assert.Truef(w, errors.As(err, &e) && e.Code == "wrong", "got %v", err)
 				rw.WriteHeader(http.StatusTeapot)
 			}
 			w.post(w.prefix+"/signin", "providerId", "pass", "password", "wrong").wantStatus(http.StatusTeapot)
@@ -133,9 +128,8 @@ func compiledUIPromises() map[string]promise {
 		"CU-09": {proof: func(w *world) {
 			c, _ := compiledUISite(w)
 			w.signedIn().get(w.prefix + "/x").wantBody("user u <ada@example.com>")
-			if s, err := c.Session(w.Context()); s != nil || err == nil {
-				w.Errorf("outside of Handle: got %v, %v", s, err)
-			}
+			s, err := c.Session(w.Context())
+			assert.Truef(w, s == nil && err != nil, "outside of Handle: got %v, %v", s, err)
 		}},
 		"CU-10": {proof: func(w *world) {
 			_, base := compiledUISite(w)
@@ -194,9 +188,8 @@ func compiledUIPromises() map[string]promise {
 			} {
 				assert.Contains(t, html(t, frameworks.SignIn(*props)), want)
 			}
-			if got := html(t, frameworks.SignIn(frameworks.SignInProps{Provider: "github", Credentials: "x", Email: "y"})); strings.Contains(got, ">x") || strings.Contains(got, "y<") {
-				t.Errorf("slots of other providers are shown: %s", got)
-			}
+			got := html(t, frameworks.SignIn(frameworks.SignInProps{Provider: "github", Credentials: "x", Email: "y"}))
+			assert.NotRegexp(t, ">x|y<", got, "slots of other providers are shown")
 			assert.Contains(t, html(t, frameworks.SignOut(frameworks.SignOutProps{SubmitButton: "<b>Bye</b>"})), "<b>Bye</b>")
 		}},
 		"CU-16": {alone: func(t *testing.T) {
@@ -236,7 +229,7 @@ func compiledUIPromises() map[string]promise {
 			for value, want := range map[string]int{"true": http.StatusOK, "false": http.StatusInternalServerError, "": http.StatusInternalServerError} {
 				t.Setenv("AUTH_TRUST_HOST", value)
 				t.Setenv("NODE_ENV", "production")
-				c := must[*frameworks.CompiledUI](t)(frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Config: auth.Config{Secret: []string{secret}, Logger: (&logBook{}).logger()}}))
+				c := must(frameworks.CompiledUIAuth(frameworks.CompiledUIConfig{Config: auth.Config{Secret: []string{secret}, Logger: (&logBook{}).logger()}}))(t)
 				rec := httptest.NewRecorder()
 				c.Handle(http.NotFoundHandler()).ServeHTTP(rec, localRequest(http.MethodGet, "https://site.example/auth/csrf"))
 				assert.Equalf(t, want, rec.Code, "AUTH_TRUST_HOST=%q: status", value)

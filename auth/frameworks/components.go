@@ -2,6 +2,7 @@ package frameworks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"html/template"
 	"io"
@@ -135,8 +136,5 @@ func SignOut(p SignOutProps) Component {
 
 // action returns the path of a page of the site.
 func action(page, preset string) string {
-	if page == "" {
-		page = preset
-	}
-	return "/" + strings.TrimLeft(page, "/\\")
+	return "/" + strings.TrimLeft(cmp.Or(page, preset), "/\\")
 }

@@ -28,7 +28,7 @@ func fullstackSite(w *world, change ...func(*frameworks.FullstackConfig)) (f *fr
 	for _, c := range change {
 		c(&config)
 	}
-	f = must[*frameworks.Fullstack](w)(frameworks.FullstackAuth(config))
+	f = must(frameworks.FullstackAuth(config))(w)
 	base = w.prefix + "/api/auth"
 	w.mux.HandleFunc("GET "+base+"/", f.GET)
 	w.mux.HandleFunc("POST "+base+"/", f.POST)
@@ -115,9 +115,9 @@ func fullstackPromises() map[string]promise {
 			} {
 				t.Setenv("AUTH_URL", c.authURL)
 				t.Setenv("NEXTAUTH_URL", c.nextURL)
-				f := must[*frameworks.Fullstack](t)(frameworks.FullstackAuth(frameworks.FullstackConfig{Config: auth.Config{Secret: []string{secret}, BasePath: c.set, Providers: []auth.Provider{gitHub()}}}))
+				f := must(frameworks.FullstackAuth(frameworks.FullstackConfig{Config: auth.Config{Secret: []string{secret}, BasePath: c.set, Providers: []auth.Provider{gitHub()}}}))(t)
 				rec := httptest.NewRecorder()
-				u := must[*url.URL](t)(url.Parse(c.want))
+				u := must(url.Parse(c.want))(t)
 				f.GET(rec, localRequest(http.MethodGet, "http://localhost"+u.Path+"/providers"))
 				assert.Containsf(t, rec.Body.String(), `"`+c.want+"/callback/github", "%+v: got %s", c, rec.Body)
 			}
@@ -137,24 +137,22 @@ func fullstackPromises() map[string]promise {
 				for _, name := range []string{"AUTH_SECRET", "AUTH_SECRET_1", "AUTH_SECRET_2", "AUTH_SECRET_3", "NEXTAUTH_SECRET"} {
 					t.Setenv(name, c.env[name])
 				}
-				f := must[*frameworks.Fullstack](t)(frameworks.FullstackAuth(frameworks.FullstackConfig{Config: auth.Config{Providers: []auth.Provider{gitHub()}, Logger: (&logBook{}).logger()}}))
+				f := must(frameworks.FullstackAuth(frameworks.FullstackConfig{Config: auth.Config{Providers: []auth.Provider{gitHub()}, Logger: (&logBook{}).logger()}}))(t)
 				for _, s := range []string{secret, older, next} {
-					token := must[string](t)(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "u"}, Secrets: []string{s}, Salt: jwt.CookieName}))
+					token := must(jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "u"}, Secrets: []string{s}, Salt: jwt.CookieName}))(t)
 					r := localRequest(http.MethodGet, "http://localhost/")
 					r.AddCookie(&http.Cookie{Name: jwt.CookieName, Value: token})
 					got, err := f.Refresh(httptest.NewRecorder(), r)
-					if want := slices.Contains(c.good, s); err != nil || (got != nil) != want {
-						t.Errorf("%v: %s: got %v, %v, want accepted: %v", c.env, s, got, err, want)
-					}
+					assert.Truef(t, err == nil && (got != nil) == slices.Contains(c.good, s), "%v: %s: got %v, %v", c.env, s, got, err)
 				}
 			}
 		}},
 		"FS-04": {proof: func(w *world) {
 			_, base := fullstackSite(w)
 			res := w.under("10.0.0.7", base+"/providers")
-			if w.url && !strings.Contains(res.body, w.origin+base+"/callback/github") || !w.url && res.StatusCode != http.StatusInternalServerError {
-				w.Errorf("got %d: %s", res.StatusCode, res.body)
-			}
+			assert.Falsef(w, w.url && !strings.Contains(res.body, w.origin+base+"/callback/github") ||
+				!w.url && res.StatusCode != http.StatusInternalServerError,
+				"got %d: %s", res.StatusCode, res.body)
 		}},
 		"FS-05": {proof: func(w *world) {
 			asked := 0
@@ -181,28 +179,22 @@ func fullstackPromises() map[string]promise {
 			w.post(base + "/signin/github").wantStatus(http.StatusFound)
 			rec := httptest.NewRecorder()
 			f.Fail(rec, localRequest(http.MethodPost, w.origin+"/login"), &auth.Error{Type: auth.ErrCredentialsSignin, Code: "wrong"})
-			if got := rec.Header().Get("Location"); !strings.HasSuffix(got, base+"/signin?error=CredentialsSignin&code=wrong") {
-				w.Errorf("Fail leads to %s", got)
-			}
-			if asked != 1 {
-				w.Errorf("the configuration was made %d times, want once", asked)
-			}
+			got := rec.Header().Get("Location")
+			assert.Truef(w, strings.HasSuffix(got, base+"/signin?error=CredentialsSignin&code=wrong"), "Fail leads to %s", got)
+			assert.Equalf(w, 1, asked, "the configuration was made %d times, want once", asked)
 		}},
 		"FS-06": {proof: func(w *world) {
 			f, _ := fullstackSite(w)
 			w.get(w.prefix + "/page").wantBody("nobody")
 			w.signedIn().get(w.prefix + "/page").wantBody("user u <ada@example.com>") // with the ID
-			if s, err := f.Session(w.Context()); s != nil || err == nil {
-				w.Errorf("a request that was never loaded: got %v, %v", s, err)
-			}
+			s, err := f.Session(w.Context())
+			assert.Truef(w, s == nil && err != nil, "a request that was never loaded: got %v, %v", s, err)
 		}},
 		"FS-07": {proof: func(w *world) {
 			fullstackSite(w)
 			w.get(w.prefix + "/refresh").wantBody("nobody")
 			res := w.signedIn().get(w.prefix + "/refresh").wantBody("user u")
-			if w.database && res.cookie(w.cookieName()) == nil {
-				w.Error("the cookie was not renewed")
-			}
+			assert.False(w, w.database && res.cookie(w.cookieName()) == nil, "the cookie was not renewed")
 			if w.database {
 				w.failing().get(w.prefix + "/refresh").wantStatus(http.StatusTeapot)
 			}
@@ -211,9 +203,8 @@ func fullstackPromises() map[string]promise {
 			fullstackSite(w)
 			w.signedIn()
 			for _, path := range []string{"/page", "/wrapped"} {
-				if res := w.get(w.prefix + path).wantBody("user u"); w.database && res.cookie(w.cookieName()) == nil {
-					w.Errorf("%s: the cookie was not renewed", path)
-				}
+				res := w.get(w.prefix + path).wantBody("user u")
+				assert.Falsef(w, w.database && res.cookie(w.cookieName()) == nil, "%s: the cookie was not renewed", path)
 			}
 		}},
 		"FS-09": {proof: func(w *world) {
@@ -250,9 +241,7 @@ func fullstackPromises() map[string]promise {
 			r := localRequest(http.MethodGet, w.origin+base+"/providers")
 			rec := httptest.NewRecorder()
 			all.ServeHTTP(rec, r)
-			if rec.Code != http.StatusOK {
-				w.Errorf("the routes are kept from visitors: status %d", rec.Code)
-			}
+			assert.Equal(w, http.StatusOK, rec.Code, "the routes are kept from visitors: status")
 		}},
 		"FS-12": {proof: func(w *world) {
 			_, base := fullstackSite(w, authorized(func(_ *http.Request, s *auth.Session) frameworks.Answer {
@@ -275,9 +264,7 @@ func fullstackPromises() map[string]promise {
 			w.submit(w.prefix+"/login", from, "providerId", "credentials", "password", "lovelace").wantRedirect("/from")
 			w.submit(w.prefix+"/login", origin, "providerId", "credentials", "password", "lovelace").wantRedirect(cmp.Or(w.prefix, "/"))
 			res := w.submit(w.prefix+"/login", origin, "providerId", "credentials", "password", "lovelace", "redirectTo", "https://evil.example/")
-			if got := res.Header.Get("Location"); strings.Contains(got, "evil") {
-				w.Errorf("sent to %s", got)
-			}
+			assert.NotContains(w, res.Header.Get("Location"), "evil", "sent to")
 		}},
 		"FS-14": {proof: func(w *world) {
 			_, base := fullstackSite(w)
@@ -288,10 +275,10 @@ func fullstackPromises() map[string]promise {
 		"FS-15": {proof: func(w *world) {
 			_, base := fullstackSite(w)
 			res := w.post(w.prefix+"/login?invite=SECRET&scope=all", "providerId", "github", "authorizationParams-prompt", "consent", "scope", "not-a-parameter").wantStatus(http.StatusSeeOther)
-			to := must[*url.URL](w)(url.Parse(res.Header.Get("Location")))
-			if to.Host != "github.example" || to.Query().Get("prompt") != "consent" || to.Query().Get("scope") != "openid profile email" || to.Query().Has("invite") || len(res.Cookies()) == 0 {
-				w.Errorf("sent to %s with %d cookies", to, len(res.Cookies()))
-			}
+			to := must(url.Parse(res.Header.Get("Location")))(w)
+			assert.Truef(w, to.Host == "github.example" && to.Query().Get("prompt") == "consent" &&
+				to.Query().Get("scope") == "openid profile email" && !to.Query().Has("invite") && len(res.Cookies()) != 0,
+				"sent to %s with %d cookies", to, len(res.Cookies()))
 			if w.database {
 				return
 			}
@@ -311,9 +298,7 @@ func fullstackPromises() map[string]promise {
 		"FS-16": {proof: func(w *world) {
 			_, base := fullstackSite(w)
 			res := w.post(w.prefix+"/login", "providerId", "github", "redirect", "false").wantBody("to https://github.example/authorize?")
-			if len(res.Cookies()) == 0 {
-				w.Error("no cookies were set")
-			}
+			assert.NotEmpty(w, res.Cookies(), "no cookies were set")
 			if !w.database {
 				w.post(w.prefix+"/login", "providerId", "pass", "password", "lovelace", "redirect", "false", "redirectTo", "/to").wantBody("/to")
 				w.wantSession(base, true)
@@ -326,21 +311,19 @@ func fullstackPromises() map[string]promise {
 				return
 			}
 			res := w.post(w.prefix+"/login", "providerId", "pass", "password", "wrong").wantStatus(http.StatusTeapot)
-			if res.body != "error CredentialsSignin wrong\n" || len(res.Cookies()) != 0 {
-				w.Errorf("got %q, %v", res.body, res.Cookies())
-			}
+			assert.Truef(w, res.body == "error CredentialsSignin wrong\n" && len(res.Cookies()) == 0,
+				"got %q, %v", res.body, res.Cookies())
 			rec := httptest.NewRecorder()
 			f.Fail(rec, localRequest(http.MethodPost, w.origin+"/login"), &auth.Error{Type: auth.ErrCredentialsSignin, Code: "wrong"})
-			if got := rec.Header().Get("Location"); rec.Code != http.StatusSeeOther || !strings.HasSuffix(got, base+"/signin?error=CredentialsSignin&code=wrong") {
-				w.Errorf("Fail: got %d, %s", rec.Code, got)
-			}
+			got := rec.Header().Get("Location")
+			assert.Truef(w, rec.Code == http.StatusSeeOther && strings.HasSuffix(got, base+"/signin?error=CredentialsSignin&code=wrong"),
+				"Fail: got %d, %s", rec.Code, got)
 		}},
 		"FS-18": {proof: func(w *world) {
 			_, base := fullstackSite(w)
 			res := w.signedIn().submit(w.prefix+"/logout", []string{"Sec-Fetch-Site", "same-origin", "Referer", w.origin + "/from"}).wantRedirect("/from")
-			if c := res.cookie(w.cookieName()); c == nil || c.MaxAge >= 0 || w.store.has("token") {
-				w.Errorf("the session goes on: %v", c)
-			}
+			c := res.cookie(w.cookieName())
+			assert.Truef(w, c != nil && c.MaxAge < 0 && !w.store.has("token"), "the session goes on: %v", c)
 			w.wantSession(base, false)
 			w.signedIn().post(w.prefix+"/logout", "redirectTo", "/to").wantRedirect("/to")
 			w.signedIn().post(w.prefix + "/logout").wantRedirect(cmp.Or(w.prefix, "/"))
@@ -357,9 +340,8 @@ func fullstackPromises() map[string]promise {
 			fullstackSite(w)
 			w.post(w.prefix + "/update").wantBody("null")
 			w.signedIn().post(w.prefix + "/update").wantBody(`"role":"admin"`)
-			if want := `update {"role":"admin"}`; !w.database && !slices.Contains(claims, want) {
-				w.Errorf("the jwt callback gets %q, want %q", claims, want)
-			}
+			want := `update {"role":"admin"}`
+			assert.Truef(w, w.database || slices.Contains(claims, want), "the jwt callback gets %q, want %q", claims, want)
 		}},
 		"FS-20": {proof: func(w *world) {
 			roleUpdate(&w.config)
@@ -368,9 +350,8 @@ func fullstackPromises() map[string]promise {
 			for _, path := range []string{"/login", "/logout", "/update"} {
 				for _, header := range crossSite(w) {
 					res := w.submit(w.prefix+path, header, "providerId", "github").wantStatus(http.StatusTeapot)
-					if res.body != "error MissingCSRF \n" || len(res.Cookies()) != 0 {
-						w.Errorf("%s, %v: got %q, %v", path, header, res.body, res.Cookies())
-					}
+					assert.Truef(w, res.body == "error MissingCSRF \n" && len(res.Cookies()) == 0,
+						"%s, %v: got %q, %v", path, header, res.body, res.Cookies())
 				}
 				w.do(http.MethodGet, w.prefix+path, []string{"Sec-Fetch-Site", "same-origin"}, nil).wantStatus(http.StatusTeapot)
 				w.submit(w.prefix+path, nil, "providerId", "github", "csrfToken", "wrong").wantStatus(http.StatusTeapot)
@@ -391,9 +372,8 @@ func fullstackPromises() map[string]promise {
 			w.failing().get(w.prefix + "/page").wantStatus(http.StatusServiceUnavailable)
 			w.get(w.prefix + "/wrapped").wantStatus(http.StatusServiceUnavailable)
 			for _, res := range []*reply{w.get(w.prefix + "/refresh"), w.post(w.prefix + "/update")} {
-				if res.wantStatus(http.StatusTeapot); res.cookie(w.cookieName()) != nil {
-					w.Errorf("%s changes the cookie of the session", res.Request.URL)
-				}
+				res.wantStatus(http.StatusTeapot)
+				assert.Nilf(w, res.cookie(w.cookieName()), "%s changes the cookie of the session", res.Request.URL)
 			}
 			f.OnError = func(rw http.ResponseWriter, _ *http.Request, _ error) { rw.WriteHeader(http.StatusTeapot) }
 			w.get(w.prefix + "/page").wantStatus(http.StatusTeapot)

@@ -1,7 +1,6 @@
 package frameworks_test
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,7 +14,7 @@ import (
 
 // middlewareSite is a site on net/http: routes, an open page, a private one.
 func middlewareSite(w *world) (m *frameworks.Middleware, base string) {
-	m = must[*frameworks.Middleware](w)(frameworks.MiddlewareAuth(w.config))
+	m = must(frameworks.MiddlewareAuth(w.config))(w)
 	base = w.prefix + "/auth"
 	w.mux.Handle(base+"/", m)
 	w.mux.Handle("GET "+w.prefix+"/page", m.Load(page(inContext)))
@@ -34,9 +33,8 @@ func middlewarePromises() map[string]promise {
 				w.get(base + route).wantStatus(http.StatusOK)
 			}
 			for _, elsewhere := range []string{"/unknown", "/signin/a/b", ""} {
-				if res := w.get(base + elsewhere); res.StatusCode < 300 {
-					w.Errorf("%s%s: status %d", base, elsewhere, res.StatusCode)
-				}
+				res := w.get(base + elsewhere)
+				assert.Truef(w, res.StatusCode >= 300, "%s%s: status %d", base, elsewhere, res.StatusCode)
 			}
 			w.get(w.prefix + "/page").wantBody("nobody")
 			w.get(w.prefix + "/elsewhere").wantStatus(http.StatusNotFound)
@@ -46,16 +44,15 @@ func middlewarePromises() map[string]promise {
 				"/a/": "/a", "GET /b/{rest...}": "/b", w.server.Listener.Addr().String()[:9] + "/c/d/": "/c/d",
 			} {
 				given := w.config
-				m := must[*frameworks.Middleware](w)(frameworks.MiddlewareAuth(given))
+				m := must(frameworks.MiddlewareAuth(given))(w)
 				w.mux.Handle(pattern, m)
 				w.get(base + "/providers").wantBody(w.origin + base + "/callback/github")
-				if given.BasePath != w.config.BasePath || given.URL != w.config.URL {
-					w.Errorf("the configuration was changed: %q, %q", given.BasePath, given.URL)
-				}
+				assert.Truef(w, given.BasePath == w.config.BasePath && given.URL == w.config.URL,
+					"the configuration was changed: %q, %q", given.BasePath, given.URL)
 			}
 			config := w.config
 			config.BasePath = w.prefix + "/set"
-			m := must[*frameworks.Middleware](w)(frameworks.MiddlewareAuth(config))
+			m := must(frameworks.MiddlewareAuth(config))(w)
 			w.mux.Handle(w.prefix+"/set/", m)
 			w.get(config.BasePath + "/providers").wantBody(w.origin + config.BasePath + "/callback/github")
 		}},
@@ -75,56 +72,46 @@ func middlewarePromises() map[string]promise {
 			} {
 				config := w.config
 				config.BasePath = c.base
-				c.mount(must[*frameworks.Middleware](w)(frameworks.MiddlewareAuth(config)))
+				c.mount(must(frameworks.MiddlewareAuth(config))(w))
 				before := len(w.log.String())
 				w.get(c.path).wantStatus(http.StatusInternalServerError)
-				if logged := w.log.String()[before:]; !strings.Contains(logged, "BasePath") {
-					w.Errorf("%s: the log does not name the setting: %s", name, logged)
-				}
+				assert.Containsf(w, w.log.String()[before:], "BasePath", "%s: the log does not name the setting", name)
 			}
 		}},
 		"MW-04": {proof: func(w *world) {
-			m := must[*frameworks.Middleware](w)(frameworks.MiddlewareAuth(w.config))
+			m := must(frameworks.MiddlewareAuth(w.config))(w)
 			w.mux.Handle("/first/", m)
 			w.mux.Handle("/second/", m)
 			w.get("/first/providers").wantStatus(http.StatusOK)
 			w.get("/second/providers").wantStatus(http.StatusInternalServerError)
 			w.get("/first/providers").wantStatus(http.StatusOK)
-			if s := w.log.String(); !strings.Contains(s, "twice") || !strings.Contains(s, "BasePath") {
-				w.Errorf("the log does not tell: %s", s)
-			}
+			s := w.log.String()
+			assert.Truef(w, strings.Contains(s, "twice") && strings.Contains(s, "BasePath"), "the log does not tell: %s", s)
 			config := w.config
 			config.BasePath = "/login"
-			w.mux.Handle("/auth/", must[*frameworks.Middleware](w)(frameworks.MiddlewareAuth(config)))
+			w.mux.Handle("/auth/", must(frameworks.MiddlewareAuth(config))(w))
 			w.get("/auth/providers").wantStatus(http.StatusInternalServerError)
-			if s := w.log.String(); !strings.Contains(s, "base path is /login") {
-				w.Errorf("the log does not tell: %s", s)
-			}
+			assert.Contains(w, w.log.String(), "base path is /login", "the log does not tell")
 		}},
 		"MW-05": {proof: func(w *world) {
 			w.mux.Handle("GET /get", page(func(r *http.Request) (*auth.Session, error) { return frameworks.GetSession(r, w.config) }))
 			w.get("/get").wantBody("nobody")
-			if res := w.signedIn().get("/get").wantBody("user u <ada@example.com>"); len(res.Cookies()) != 0 {
-				w.Errorf("cookies were renewed: %v", res.Cookies())
-			}
+			assert.Empty(w, w.signedIn().get("/get").wantBody("user u <ada@example.com>").Cookies(), "cookies were renewed")
 		}},
 		"MW-06": {proof: func(w *world) {
 			w.mux.Handle("GET /get", page(func(r *http.Request) (*auth.Session, error) { return frameworks.GetSession(r, w.config) }))
 			if w.database {
 				w.failing().get("/get").wantStatus(http.StatusTeapot)
 			}
-			if _, err := frameworks.GetSession(localRequest(http.MethodGet, "/"), auth.Config{Secret: []string{""}}); err == nil {
-				w.Error("a configuration that can't be used is no error")
-			}
+			_, err := frameworks.GetSession(localRequest(http.MethodGet, "/"), auth.Config{Secret: []string{""}})
+			assert.Error(w, err, "a configuration that can't be used is no error")
 		}},
 		"MW-07": {proof: func(w *world) {
 			middlewareSite(w)
 			w.get(w.prefix + "/page").wantBody("nobody")
 			w.signedIn().get(w.prefix + "/page").wantBody("user u <ada@example.com>")
 			if w.database {
-				if res := w.get(w.prefix + "/page"); res.cookie(w.cookieName()) == nil {
-					w.Error("the cookie was not renewed")
-				}
+				assert.NotNil(w, w.get(w.prefix+"/page").cookie(w.cookieName()), "the cookie was not renewed")
 			}
 		}},
 		"MW-08": {proof: func(w *world) {
@@ -143,14 +130,11 @@ func middlewarePromises() map[string]promise {
 			w.signedIn().post(base + "/signout")
 			w.wantSession(base, false)
 			for _, header := range crossSite(w) {
-				if to := w.submit(base+"/signin/github", header).Header.Get("Location"); strings.Contains(to, "github.example") {
-					w.Errorf("%v begins a sign-in", header)
-				}
+				assert.NotContainsf(w, w.submit(base+"/signin/github", header).Header.Get("Location"), "github.example",
+					"%v begins a sign-in", header)
 			}
 			for _, to := range []string{w.submit(base+"/signin/github", nil, "csrfToken", w.csrf(base)).Header.Get("Location"), w.post(base + "/signin/github").Header.Get("Location")} {
-				if !strings.HasPrefix(to, "https://github.example/authorize?") {
-					w.Errorf("sent to %s", to)
-				}
+				assert.Truef(w, strings.HasPrefix(to, "https://github.example/authorize?"), "sent to %s", to)
 			}
 		}},
 		"MW-10": {proof: func(w *world) {
@@ -174,9 +158,7 @@ func middlewarePromises() map[string]promise {
 				w.get(w.prefix + path).wantStatus(http.StatusServiceUnavailable)
 			}
 			m.OnError = func(rw http.ResponseWriter, _ *http.Request, err error) {
-				if !errors.Is(err, auth.ErrAdapter) {
-					w.Errorf("got %v", err)
-				}
+				assert.ErrorIs(w, err, auth.ErrAdapter)
 				rw.WriteHeader(http.StatusTeapot)
 			}
 			for _, path := range []string{"/page", "/private"} {
@@ -188,18 +170,14 @@ func middlewarePromises() map[string]promise {
 			forged := []string{"X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https", "Forwarded", "host=evil.example"}
 			// Without URL a forwarded request does not count as one of a program on this machine, so no host is trusted.
 			res := w.get(base+"/providers", forged...).wantStatus(map[bool]int{true: 200, false: 500}[w.url])
-			if strings.Contains(res.body, "evil.example") {
-				w.Errorf("a header decides where people are sent: %s", res.body)
-			}
+			assert.NotContains(w, res.body, "evil.example", "a header decides where people are sent")
 			foreign := w.under("evil.example", base+"/providers")
-			if want := map[bool]int{true: 200, false: 500}[w.url]; foreign.StatusCode != want {
-				w.Errorf("a foreign host: status %d, want %d", foreign.StatusCode, want)
-			}
+			assert.Equal(w, map[bool]int{true: 200, false: 500}[w.url], foreign.StatusCode, "a foreign host: status")
 		}},
 		"MW-13": {alone: func(t *testing.T) {
 			t.Setenv("AUTH_URL", "https://site.example/login")
 			log := &logBook{}
-			m := must[*frameworks.Middleware](t)(frameworks.MiddlewareAuth(auth.Config{Secret: []string{secret}, Logger: log.logger()}))
+			m := must(frameworks.MiddlewareAuth(auth.Config{Secret: []string{secret}, Logger: log.logger()}))(t)
 			mux := http.NewServeMux()
 			mux.Handle("/login/", m)
 			for range 2 {

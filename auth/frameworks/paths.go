@@ -70,17 +70,7 @@ func (p *paths) match(path string) bool {
 func ambiguous(target string) bool { return strings.ContainsAny(target, "#\\") }
 
 func (p *paths) guards(at []string) bool {
-next:
-	for _, prefix := range p.prefixes {
-		if len(prefix) > len(at) {
-			continue
-		}
-		for i, s := range prefix {
-			if !strings.EqualFold(s, at[i]) {
-				continue next
-			}
-		}
-		return true
-	}
-	return false
+	return slices.ContainsFunc(p.prefixes, func(prefix []string) bool {
+		return len(prefix) <= len(at) && slices.EqualFunc(prefix, at[:len(prefix)], strings.EqualFold)
+	})
 }

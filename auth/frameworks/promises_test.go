@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // promise is a sentence of docs/frameworks.md.
@@ -63,8 +62,7 @@ var promiseRow = regexp.MustCompile(`(?m)^\| ([A-Z]{2}-\d\d) \|`)
 // proof has an ID there.
 func TestEveryPromiseIsProved(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "frameworks.md"))
-	require.NoError(t, err)
+	page := must(os.ReadFile(filepath.Join("..", "..", "docs", "frameworks.md")))(t)
 	all := promises()
 	written := map[string]bool{}
 	for _, m := range promiseRow.FindAllSubmatch(page, -1) {

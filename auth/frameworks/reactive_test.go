@@ -19,17 +19,15 @@ func reactiveSite(w *world) (re *frameworks.Reactive, base string) {
 	if w.prefixed {
 		config.Prefix = w.prefix + "/api/auth"
 	}
-	re = must[*frameworks.Reactive](w)(frameworks.ReactiveAuth(config))
-	guard := must[func(http.Handler) http.Handler](w)(re.Guard(w.prefix+"/admin", w.prefix+"/account/settings"))
+	re = must(frameworks.ReactiveAuth(config))(w)
+	guard := must(re.Guard(w.prefix+"/admin", w.prefix+"/account/settings"))(w)
 	site := http.NewServeMux()
 	site.Handle(w.prefix+"/page", re.Load(page(inContext)))
 	site.Handle(w.prefix+"/read", page(re.Session))
 	site.Handle("/", page(func(*http.Request) (*auth.Session, error) { return nil, nil }))
 	w.mux.HandleFunc("/", func(rw http.ResponseWriter, r *http.Request) {
 		if !re.GET(rw, r) && !re.POST(rw, r) {
-			if len(rw.Header()) != 0 {
-				w.Errorf("%s: written to: %v", r.URL, rw.Header())
-			}
+			assert.Emptyf(w, rw.Header(), "%s: written to", r.URL)
 			guard(site).ServeHTTP(rw, r)
 		}
 	})
@@ -57,29 +55,23 @@ func reactivePromises() map[string]promise {
 			re, base := reactiveSite(w)
 			for _, action := range []string{"providers", "session", "csrf", "signin", "signout", "callback/github", "verify-request", "error", "webauthn-options", "webauthn-options/passkey"} {
 				r := localRequest(http.MethodGet, w.origin+base+"/"+action)
-				if !re.GET(httptest.NewRecorder(), r) {
-					w.Errorf("%s is not served", action)
-				}
-				if re.POST(httptest.NewRecorder(), r) {
-					w.Errorf("POST serves a GET of %s", action)
-				}
+				assert.Truef(w, re.GET(httptest.NewRecorder(), r), "%s is not served", action)
+				assert.Falsef(w, re.POST(httptest.NewRecorder(), r), "POST serves a GET of %s", action)
 			}
 		}},
 		"RX-04": {proof: func(w *world) {
 			re, base := reactiveSite(w)
 			for _, path := range []string{base, base + "/", base + "session", base + "x/session", "/x" + base + "/session", strings.ToUpper(base) + "/session"} {
 				rec := httptest.NewRecorder()
-				if re.GET(rec, localRequest(http.MethodGet, w.origin+path)) || len(rec.Header()) != 0 {
-					w.Errorf("%s is taken for a route", path)
-				}
+				assert.Truef(w, !re.GET(rec, localRequest(http.MethodGet, w.origin+path)) && len(rec.Header()) == 0,
+					"%s is taken for a route", path)
 			}
 		}},
 		"RX-05": {proof: func(w *world) {
 			reactiveSite(w)
 			w.get(w.prefix + "/read").wantBody("nobody")
-			if res := w.signedIn().get(w.prefix + "/read").wantBody("user u <ada@example.com>"); len(res.Cookies()) != 0 {
-				w.Error("cookies were renewed")
-			}
+			assert.Empty(w, w.signedIn().get(w.prefix+"/read").wantBody("user u <ada@example.com>").Cookies(),
+				"cookies were renewed")
 			if w.database {
 				w.failing().get(w.prefix + "/read").wantStatus(http.StatusTeapot)
 			}
@@ -87,9 +79,7 @@ func reactivePromises() map[string]promise {
 		"RX-06": {proof: func(w *world) {
 			_, base := reactiveSite(w)
 			res := w.under("evil.example", base+"/signin")
-			if want := map[bool]int{true: 200, false: 500}[w.url]; res.StatusCode != want {
-				w.Errorf("a foreign host: status %d, want %d", res.StatusCode, want)
-			}
+			assert.Equal(w, map[bool]int{true: 200, false: 500}[w.url], res.StatusCode, "a foreign host: status")
 			w.signedIn()
 			w.under("evil.example", w.prefix+"/read").wantBody("user u") // the host has no part in it
 		}},
@@ -98,13 +88,12 @@ func reactivePromises() map[string]promise {
 			t.Setenv("AUTH_GITHUB_SECRET", "s")
 			p := gitHub()
 			p.ClientID, p.ClientSecret = "", ""
-			re := must[*frameworks.Reactive](t)(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: auth.Config{Secret: []string{secret}, Providers: []auth.Provider{p}}}))
+			re := must(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: auth.Config{Secret: []string{secret}, Providers: []auth.Provider{p}}}))(t)
 			r := localRequest(http.MethodPost, "http://localhost/api/auth/signin/github")
 			r.Header.Set("Sec-Fetch-Site", "same-origin")
 			rec := httptest.NewRecorder()
-			if to := rec.Header(); !re.POST(rec, r) || !strings.Contains(to.Get("Location"), "client_id=from-the-environment") {
-				t.Errorf("sent to %s", to.Get("Location"))
-			}
+			assert.True(t, re.POST(rec, r))
+			assert.Contains(t, rec.Header().Get("Location"), "client_id=from-the-environment", "sent to")
 		}},
 		"RX-08": {proof: func(w *world) {
 			reactiveSite(w)
@@ -122,7 +111,7 @@ func reactivePromises() map[string]promise {
 			}
 		}},
 		"RX-09": {alone: func(t *testing.T) {
-			re := must[*frameworks.Reactive](t)(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: auth.Config{Secret: []string{secret}}}))
+			re := must(frameworks.ReactiveAuth(frameworks.ReactiveConfig{Config: auth.Config{Secret: []string{secret}}}))(t)
 			for _, list := range [][]string{nil, {"/"}, {"/a", "/"}, {"admin"}, {""}, {"/a/../b"}, {"/a/*"}, {"/{x}"}, {"/a?b"}} {
 				_, err := re.Guard(list...)
 				assert.Truef(t, err != nil && strings.Contains(err.Error(), "guard"), "%q: got %v", list, err)
@@ -140,9 +129,8 @@ func reactivePromises() map[string]promise {
 		}},
 		"RX-11": {proof: func(w *world) {
 			re, _ := reactiveSite(w)
-			if res := w.signedIn().get(w.prefix + "/page").wantBody("user u"); w.database && res.cookie(w.cookieName()) == nil {
-				w.Error("the cookie was not renewed")
-			}
+			res := w.signedIn().get(w.prefix + "/page").wantBody("user u")
+			assert.False(w, w.database && res.cookie(w.cookieName()) == nil, "the cookie was not renewed")
 			if !w.database {
 				return
 			}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -21,7 +20,7 @@ func resumableSite(w *world) (q *frameworks.Resumable, base string) {
 	if w.prefixed {
 		config.BasePath = w.prefix + "/auth"
 	}
-	q = must[*frameworks.Resumable](w)(frameworks.ResumableAuth(config))
+	q = must(frameworks.ResumableAuth(config))(w)
 	site := http.NewServeMux()
 	site.Handle("GET "+w.prefix+"/page", page(func(r *http.Request) (*auth.Session, error) { return q.UseSession(r.Context()) }))
 	site.HandleFunc(w.prefix+"/auth/", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("page of the application")) })
@@ -50,16 +49,14 @@ func answerAction(w http.ResponseWriter, r *http.Request, q *frameworks.Resumabl
 func (r *reply) wantFailed(want string) {
 	r.t.Helper()
 	r.wantStatus(http.StatusUnprocessableEntity)
-	var got, expected any
-	assert.Truef(r.t, json.Unmarshal([]byte(r.body), &got) == nil && json.Unmarshal([]byte(want), &expected) == nil && reflect.DeepEqual(got, expected),
-		"got %s, want %s", r.body, want)
+	assert.JSONEq(r.t, want, r.body)
 }
 
 func resumablePromises() map[string]promise {
 	return map[string]promise{
 		"RS-01": {alone: func(t *testing.T) {
 			t.Setenv("AUTH_URL", "https://site.example/elsewhere")
-			q := must[*frameworks.Resumable](t)(frameworks.ResumableAuth(frameworks.ResumableConfig{Config: auth.Config{Secret: []string{secret}, Providers: []auth.Provider{gitHub()}}}))
+			q := must(frameworks.ResumableAuth(frameworks.ResumableConfig{Config: auth.Config{Secret: []string{secret}, Providers: []auth.Provider{gitHub()}}}))(t)
 			rec := httptest.NewRecorder()
 			q.OnRequest(http.NotFoundHandler()).ServeHTTP(rec, localRequest(http.MethodGet, "/auth/providers"))
 			assert.Containsf(t, rec.Body.String(), "https://site.example/auth/callback/github", "got %d %s", rec.Code, rec.Body)
@@ -80,9 +77,8 @@ func resumablePromises() map[string]promise {
 			q, _ := resumableSite(w)
 			w.get(w.prefix + "/page").wantBody("nobody")
 			w.signedIn().get(w.prefix + "/page").wantBody("user u <ada@example.com>")
-			if s, err := q.UseSession(w.Context()); s != nil || err == nil {
-				w.Errorf("outside of OnRequest: got %v, %v", s, err)
-			}
+			s, err := q.UseSession(w.Context())
+			assert.Truef(w, s == nil && err != nil, "outside of OnRequest: got %v, %v", s, err)
 		}},
 		"RS-05": {proof: func(w *world) {
 			q, _ := resumableSite(w)
@@ -96,9 +92,8 @@ func resumablePromises() map[string]promise {
 			})
 			w.get("/data").wantBody(`{"cookie":null,"data":null}`)
 			res := w.signedIn().get("/data").wantBody(`"email":"ada@example.com"`)
-			if w.database && !strings.Contains(res.body, w.cookieName()+"=token") || len(res.Cookies()) != 0 {
-				w.Errorf("got %s, %v", res.body, res.Cookies())
-			}
+			assert.Falsef(w, w.database && !strings.Contains(res.body, w.cookieName()+"=token") || len(res.Cookies()) != 0,
+				"got %s, %v", res.body, res.Cookies())
 			if w.database {
 				w.failing().get("/data").wantStatus(http.StatusTeapot)
 			}
@@ -107,14 +102,13 @@ func resumablePromises() map[string]promise {
 			resumableSite(w)
 			w.post(w.prefix+"/login", "providerId", "github").wantStatus(http.StatusSeeOther)
 			res := w.postJSON(w.prefix+"/login", `{"providerId":"github"}`).wantStatus(http.StatusSeeOther)
-			if to := res.Header.Get("Location"); !strings.HasPrefix(to, "https://github.example/authorize?") || len(res.Cookies()) == 0 {
-				w.Errorf("sent to %s with %d cookies", to, len(res.Cookies()))
-			}
+			to := res.Header.Get("Location")
+			assert.Truef(w, strings.HasPrefix(to, "https://github.example/authorize?") && len(res.Cookies()) != 0,
+				"sent to %s with %d cookies", to, len(res.Cookies()))
 			res = w.do(http.MethodPost, w.prefix+"/login", []string{"Content-Type", "application/json", "Accept", "application/json", "Sec-Fetch-Site", "same-origin"}, strings.NewReader(`{"providerId":"github"}`))
 			res.wantBody(`{"url":"https://github.example/authorize?`)
-			if b, _ := json.Marshal(frameworks.SignInResult{}); string(b) != "{}" {
-				w.Errorf("the result of a success is %s", b)
-			}
+			b, _ := json.Marshal(frameworks.SignInResult{})
+			assert.Equalf(w, "{}", string(b), "the result of a success is %s", b)
 		}},
 		"RS-07": {proof: func(w *world) {
 			resumableSite(w)
@@ -161,9 +155,7 @@ func resumablePromises() map[string]promise {
 			} {
 				res := w.postJSON(w.prefix+"/login", body)
 				res.wantFailed(want)
-				if len(res.Cookies()) != 0 {
-					w.Errorf("%.40s: cookies were set", body)
-				}
+				assert.Emptyf(w, res.Cookies(), "%.40s: cookies were set", body)
 			}
 			w.post(w.prefix+"/login", "options", "x").wantFailed(`{"failed":true,"fieldErrors":{"options":["Expected object, received string"]},"formErrors":[]}`)
 			w.post(w.prefix+"/login", "authorizationParams", "a=%zz").wantFailed(`{"failed":true,"fieldErrors":{"authorizationParams":["Expected a query string"]},"formErrors":[]}`)
@@ -177,10 +169,8 @@ func resumablePromises() map[string]promise {
 				w.postJSON(w.prefix+"/login", `{"providerId":"github","authorizationParams":{"prompt":"consent"}}`),
 				w.postJSON(w.prefix+"/login", `{"providerId":"github","authorizationParams":"prompt=consent","options":{"n":1,"b":true,"other":"x"}}`),
 			} {
-				to := must[*url.URL](w)(url.Parse(res.wantStatus(http.StatusSeeOther).Header.Get("Location")))
-				if to.Query().Get("prompt") != "consent" || to.Query().Has("other") {
-					w.Errorf("sent to %s", to)
-				}
+				to := must(url.Parse(res.wantStatus(http.StatusSeeOther).Header.Get("Location")))(w)
+				assert.Truef(w, to.Query().Get("prompt") == "consent" && !to.Query().Has("other"), "sent to %s", to)
 			}
 			if w.database {
 				w.post(w.prefix+"/login", "providerId", "email", "options.email", "eve@example.com").wantStatus(http.StatusSeeOther)
@@ -201,9 +191,8 @@ func resumablePromises() map[string]promise {
 			w.postJSON(w.prefix+"/logout", `7`).wantFailed(`{"failed":true,"fieldErrors":{},"formErrors":["Expected object, received number"]}`)
 			w.wantSession(base, true)
 			for _, result := range []any{frameworks.SignInResult{}, frameworks.SignOutResult{}} {
-				if got := must[[]byte](w)(json.Marshal(result)); string(got) != "{}" {
-					w.Errorf("%T without a failure: got %s", result, got)
-				}
+				got := must(json.Marshal(result))(w)
+				assert.Equalf(w, "{}", string(got), "%T without a failure: got %s", result, got)
 			}
 		}},
 		"RS-13": {proof: func(w *world) {
@@ -228,9 +217,8 @@ func resumablePromises() map[string]promise {
 		}},
 		"RS-15": {proof: func(w *world) {
 			resumableSite(w)
-			if res := w.signedIn().get(w.prefix + "/page"); w.database && res.cookie(w.cookieName()) == nil {
-				w.Error("the cookie was not renewed")
-			}
+			res := w.signedIn().get(w.prefix + "/page")
+			assert.False(w, w.database && res.cookie(w.cookieName()) == nil, "the cookie was not renewed")
 		}},
 	}
 }

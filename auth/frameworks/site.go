@@ -1,6 +1,7 @@
 package frameworks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -30,10 +31,7 @@ var errEmpty = errors.New("frameworks: the configuration is empty: set Providers
 // newSite compiles a configuration, or prepares to compile it later. complete
 // fills in the defaults of the integration.
 func newSite(config auth.Config, lazy *LazyConfig, onError *ErrorHandler, complete func(*auth.Config) error) (*site, error) {
-	s := &site{log: config.Logger, onError: onError}
-	if s.log == nil {
-		s.log = slog.Default()
-	}
+	s := &site{log: cmp.Or(config.Logger, slog.Default()), onError: onError}
 	switch empty := reflect.ValueOf(config).IsZero(); {
 	case lazy != nil && !empty:
 		return nil, errors.New("frameworks: the configuration is given twice: set either the fields of Config or Lazy")

@@ -113,10 +113,7 @@ func (w *world) beside() *world {
 }
 
 func (w *world) newBrowser() *http.Client {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		w.Fatal(err)
-	}
+	jar := must(cookiejar.New(nil))(w)
 	c := *w.server.Client()
 	c.Jar = jar
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -159,11 +156,8 @@ func (w *world) signedIn() *world {
 	w.Helper()
 	token := "token"
 	if !w.database {
-		var err error
-		token, err = jwt.Encode(jwt.EncodeParams{Token: auth.Claims{"sub": "u", "email": "ada@example.com", "name": "Ada"}, Secrets: []string{secret}, Salt: w.cookieName()})
-		if err != nil {
-			w.Fatal(err)
-		}
+		claims := auth.Claims{"sub": "u", "email": "ada@example.com", "name": "Ada"}
+		token = must(jwt.Encode(jwt.EncodeParams{Token: claims, Secrets: []string{secret}, Salt: w.cookieName()}))(w)
 	} else {
 		w.store.seed()
 	}
@@ -191,10 +185,7 @@ type reply struct {
 // do sends a request. header holds names and values in turns.
 func (w *world) do(method, path string, header []string, body io.Reader) *reply {
 	w.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), method, w.origin+path, body)
-	if err != nil {
-		w.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(context.Background(), method, w.origin+path, body))(w)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -205,10 +196,7 @@ func (w *world) do(method, path string, header []string, body io.Reader) *reply 
 // of the browser.
 func (w *world) under(host, path string) *reply {
 	w.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, w.origin+path, nil)
-	if err != nil {
-		w.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(context.Background(), http.MethodGet, w.origin+path, nil))(w)
 	for _, c := range w.client.Jar.Cookies(r.URL) {
 		r.AddCookie(c)
 	}
@@ -219,17 +207,10 @@ func (w *world) under(host, path string) *reply {
 func (w *world) send(r *http.Request) *reply {
 	w.Helper()
 	res, err := w.client.Do(r)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	if want := map[bool]int{false: 1, true: 2}[w.http2]; res.ProtoMajor != want {
-		w.Fatalf("HTTP/%d, want HTTP/%d", res.ProtoMajor, want)
-	}
+	text := must(io.ReadAll(res.Body))(w)
+	require.Equal(w, map[bool]int{false: 1, true: 2}[w.http2], res.ProtoMajor, "the version of HTTP")
 	return &reply{res, w.TB, string(text)}
 }
 
@@ -267,9 +248,8 @@ func (r *reply) wantStatus(want int) *reply {
 
 func (r *reply) wantBody(want string) *reply {
 	r.t.Helper()
-	if r.wantStatus(http.StatusOK); !strings.Contains(r.body, want) {
-		r.t.Fatalf("%s: got %.300q, want %q in it", r.Request.URL, r.body, want)
-	}
+	r.wantStatus(http.StatusOK)
+	require.Containsf(r.t, r.body, want, "%s", r.Request.URL)
 	return r
 }
 
@@ -299,9 +279,7 @@ func (r *reply) cookie(name string) *http.Cookie {
 func (w *world) wantSession(base string, want bool) {
 	w.Helper()
 	res := w.get(base + "/session").wantStatus(http.StatusOK)
-	if got := strings.Contains(res.body, "ada@example.com"); got != want {
-		w.Fatalf("signed in: got %v, want %v: %s", got, want, res.body)
-	}
+	require.Equalf(w, want, strings.Contains(res.body, "ada@example.com"), "signed in: %s", res.body)
 }
 
 // page writes who is signed in, as read finds it.
@@ -327,9 +305,9 @@ func inContext(r *http.Request) (*auth.Session, error) {
 	return s, err
 }
 
-// must returns the value of a constructor that must succeed.
-func must[T any](t testing.TB) func(T, error) T {
-	return func(v T, err error) T {
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
 		t.Helper()
 		require.NoError(t, err)
 		return v
@@ -343,7 +321,7 @@ type store struct {
 	fail     atomic.Bool
 	mu       sync.Mutex
 	sessions map[string]adapter.Session
-	reads    int
+	reads    atomic.Int64
 }
 
 func newStore() *store { return &store{sessions: map[string]adapter.Session{}} }
@@ -377,7 +355,7 @@ func (s *store) CreateVerificationToken(_ context.Context, t adapter.Verificatio
 func (s *store) GetSessionAndUser(_ context.Context, token string) (*adapter.SessionAndUser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reads++
+	s.reads.Add(1)
 	session, ok := s.sessions[token]
 	if err := s.enter(); err != nil || !ok {
 		return nil, err
@@ -424,9 +402,8 @@ func (l *logBook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l,
 func (w *world) csrf(base string) string {
 	w.Helper()
 	var v struct{ CSRFToken string }
-	if err := json.Unmarshal([]byte(w.get(base+"/csrf").body), &v); err != nil || v.CSRFToken == "" {
-		w.Fatalf("no CSRF token: %v", err)
-	}
+	err := json.Unmarshal([]byte(w.get(base+"/csrf").body), &v)
+	require.Truef(w, err == nil && v.CSRFToken != "", "no CSRF token: %v", err)
 	return v.CSRFToken
 }
 
@@ -437,15 +414,10 @@ func escaped(s string) string { return url.QueryEscape(s) }
 func (w *world) raw(path string) int {
 	w.Helper()
 	for range 3 {
-		r, err := http.NewRequest(http.MethodGet, w.origin, nil)
-		if err != nil {
-			w.Fatal(err)
-		}
+		r := must(http.NewRequest(http.MethodGet, w.origin, nil))(w)
 		r.URL.Opaque = "//" + r.URL.Host + path
 		res, err := w.client.Do(r)
-		if err != nil {
-			w.Fatal(err)
-		}
+		require.NoError(w, err)
 		res.Body.Close()
 		to := res.Header.Get("Location")
 		if res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusMovedPermanently {

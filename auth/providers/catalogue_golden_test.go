@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
@@ -116,17 +117,7 @@ func parseJSON(t *testing.T, text string) any {
 
 func recordProvider(t *testing.T, b *bytes.Buffer, f fact) {
 	t.Helper()
-	opts := []providers.Option{providers.WithClient("client-1", secret), providers.WithHTTPClient(&http.Client{Transport: refusing{}})}
-	if f.Given != "" {
-		opts = append(opts, providers.WithIssuer(f.Given))
-	}
-	for name, value := range f.Options {
-		opts = append(opts, optionNamed(name)(value))
-	}
-	made := must(providers.ByID(f.ID, opts...))(t)
-	p, ok := made.(*auth.OAuth)
-	require.Truef(t, ok, "%s is a %T", f.ID, made)
-	require.NoError(t, p.Complete(p))
+	p := completed(t, f.ID, f.options(refusing{})...)
 	fmt.Fprintf(b, "== %s\n", strings.TrimSuffix(f.ID+" "+f.Variant, " "))
 	recordCompleted(t, b, p)
 	profile := merge(f.Profile, map[string]any{"email_verified": true})
@@ -166,8 +157,7 @@ func recordCompleted(t *testing.T, b *bytes.Buffer, p *auth.OAuth) {
 		fmt.Fprintf(b, "token form: %s, header %v\n", form.Encode(), r.Header)
 	}
 	if p.Authorization.Request != nil {
-		prepared, err := url.Parse("https://idp.example/authorize?scope=&state=s&redirect_uri=https%3A%2F%2Fapp.example%2Fcb")
-		require.NoError(t, err)
+		prepared := must(url.Parse("https://idp.example/authorize?scope=&state=s&redirect_uri=https%3A%2F%2Fapp.example%2Fcb"))(t)
 		u, err := p.Authorization.Request(t.Context(), prepared)
 		fmt.Fprintf(b, "authorization request: %v %v\n", u, err)
 	}
@@ -233,14 +223,7 @@ func recordUserInfo(t *testing.T, b *bytes.Buffer, p *auth.OAuth, f fact, root m
 	if p.UserInfo.Request == nil || p.ID == "wecom" {
 		return
 	}
-	body := root["profile"]
-	for _, name := range slices.Backward(strings.Split(f.Root, ".")) {
-		if name, indexed := strings.CutSuffix(name, "[0]"); indexed {
-			body = map[string]any{name: []any{body}}
-		} else if name != "" {
-			body = map[string]any{name: body}
-		}
-	}
+	body := f.inAnswer(root["profile"])
 	encoded := must(json.Marshal(body))(t)
 	ask := func(tokens any, body string) string {
 		sent := &recorder{body: body}
@@ -255,12 +238,12 @@ func recordUserInfo(t *testing.T, b *bytes.Buffer, p *auth.OAuth, f fact, root m
 	}
 	full := ask(tokens, string(encoded))
 	fmt.Fprintf(b, "userinfo: %s\n", full)
-	for at, changed := range variants(map[string]any{"token": tokens}) {
+	for at, changed := range variants(t, map[string]any{"token": tokens}) {
 		if got := ask(changed["token"], string(encoded)); got != full {
 			fmt.Fprintf(b, "userinfo with %s: %s\n", at, got)
 		}
 	}
-	for at, changed := range variants(map[string]any{"answer": body}) {
+	for at, changed := range variants(t, map[string]any{"answer": body}) {
 		encoded := must(json.Marshal(changed["answer"]))(t)
 		if got := ask(tokens, string(encoded)); !strings.Contains(got, " profile {") {
 			fmt.Fprintf(b, "userinfo with %s: %s\n", at, got)
@@ -277,7 +260,7 @@ func recordMapping(t *testing.T, b *bytes.Buffer, p *auth.OAuth, root map[string
 	type change struct{ place, result string }
 	to := map[change][]string{}
 	var order []change
-	for at, changed := range variants(root) {
+	for at, changed := range variants(t, root) {
 		var different []string
 		for i, got := range mapped(t, p, changed) {
 			if got != full[i] {
@@ -316,18 +299,8 @@ func mapped(t *testing.T, p *auth.OAuth, root map[string]any) []string {
 
 // variants yields a JSON value with one place changed: absent, or with a value
 // of each type.
-func variants(root map[string]any) func(func(string, map[string]any) bool) {
-	replacements := []string{`null`, `""`, `"text"`, `0`, `true`, `["text"]`, `{"a":"b"}`}
-	var values []any
-	for _, text := range replacements {
-		d := json.NewDecoder(strings.NewReader(text))
-		d.UseNumber()
-		var v any
-		if err := d.Decode(&v); err != nil {
-			panic(err)
-		}
-		values = append(values, v)
-	}
+func variants(t *testing.T, root map[string]any) iter.Seq2[string, map[string]any] {
+	t.Helper()
 	return func(yield func(string, map[string]any) bool) {
 		for _, at := range places(root, nil) {
 			if len(at) == 1 { // the profile and the token answer are objects
@@ -338,9 +311,9 @@ func variants(root map[string]any) func(func(string, map[string]any) bool) {
 			if !yield(name+"=absent", absent) {
 				return
 			}
-			for i, v := range values {
-				changed, _ := change(root, at, v, false).(map[string]any)
-				if !yield(name+"="+replacements[i], changed) {
+			for _, value := range []string{`null`, `""`, `"text"`, `0`, `true`, `["text"]`, `{"a":"b"}`} {
+				changed, _ := change(root, at, parseJSON(t, value), false).(map[string]any)
+				if !yield(name+"="+value, changed) {
 					return
 				}
 			}

@@ -1,9 +1,7 @@
 package providers_test
 
 import (
-	"encoding/json"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -54,10 +52,7 @@ func TestEmailVerified(t *testing.T) {
 		{"spotify", `{"email":"a@x.example"}`, "a@x.example", unstated},
 		{"keycloak", `{"email":"a@x.example","email_verified":true}`, "a@x.example", proven},
 	} {
-		var profile auth.Profile
-		d := json.NewDecoder(strings.NewReader(c.profile))
-		d.UseNumber()
-		require.NoError(t, d.Decode(&profile))
+		profile, _ := parseJSON(t, c.profile).(map[string]any)
 		assert.Equalf(t, c.want, infos[c.id].EmailVerified(profile, c.email), "%s: %s says that %s", c.id, c.profile, c.email)
 	}
 	for _, i := range infos {
@@ -66,28 +61,38 @@ func TestEmailVerified(t *testing.T) {
 	}
 }
 
-// TestGitHubSaysWhichAddressIsVerified: GitHub's list of addresses says it for
-// a public address too. The profile alone does not say it.
+// TestGitHubSaysWhichAddressIsVerified: a person without a public address has the
+// primary one, if it is verified. GitHub's list of addresses says for a public
+// address too whether it is verified. The profile alone does not say it.
 func TestGitHubSaysWhichAddressIsVerified(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, user, emails string
-		want               auth.EmailProof
+		name, base, user, emails, want string
+		proof                          auth.EmailProof
 	}{
-		{"public and verified", `{"id":1,"email":"a@x.example"}`, `[{"email":"A@x.example","verified":true}]`, auth.EmailProven},
-		{"public and not verified", `{"id":1,"email":"a@x.example"}`, `[{"email":"a@x.example","verified":false}]`, auth.EmailRefuted},
-		{"public and not in the list", `{"id":1,"email":"a@x.example"}`, `[{"email":"b@x.example","primary":true,"verified":true}]`, auth.EmailUnstated},
-		{"no list", `{"id":1,"email":"a@x.example","email_verified":true}`, `{"message":"no"}`, auth.EmailUnstated},
-		{"primary", `{"id":1}`, `[{"email":"b@x.example","primary":true,"verified":true}]`, auth.EmailProven},
+		{"public, and an empty list", "", `{"id":1,"email":"public@x.example"}`, `[]`, "public@x.example", auth.EmailUnstated},
+		{"primary of two", "", `{"id":1,"email":null}`, `[{"email":"a@x.example","verified":true},{"email":"b@x.example","primary":true,"verified":true}]`, "b@x.example", auth.EmailProven},
+		{"primary and not verified", "", `{"id":1}`, `[{"email":"b@x.example","primary":true,"verified":false}]`, "", auth.EmailUnstated},
+		{"no list and no address", "", `{"id":1}`, `{"message":"no"}`, "", auth.EmailUnstated},
+		{"own server", "https://git.example", `{"id":1}`, `[{"email":"b@x.example","primary":true,"verified":true}]`, "b@x.example", auth.EmailProven},
+		{"public and verified", "", `{"id":1,"email":"a@x.example"}`, `[{"email":"A@x.example","verified":true}]`, "a@x.example", auth.EmailProven},
+		{"public and not verified", "", `{"id":1,"email":"a@x.example"}`, `[{"email":"a@x.example","verified":false}]`, "a@x.example", auth.EmailRefuted},
+		{"public and not in the list", "", `{"id":1,"email":"a@x.example"}`, `[{"email":"b@x.example","primary":true,"verified":true}]`, "a@x.example", auth.EmailUnstated},
+		{"no list", "", `{"id":1,"email":"a@x.example","email_verified":true}`, `{"message":"no"}`, "a@x.example", auth.EmailUnstated},
+		{"primary", "", `{"id":1}`, `[{"email":"b@x.example","primary":true,"verified":true}]`, "b@x.example", auth.EmailProven},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := providers.GitHub()
-			require.NoError(t, p.Complete(p))
-			client := &http.Client{Transport: responder{"https://api.github.com/user": c.user, "https://api.github.com/user/emails": c.emails}}
+			api, opts := "https://api.github.com", []providers.Option{}
+			if c.base != "" {
+				api, opts = c.base+"/api/v3", append(opts, providers.WithBaseURL(c.base))
+			}
+			p := completed(t, "github", opts...)
+			client := &http.Client{Transport: responder{api + "/user": c.user, api + "/user/emails": c.emails}}
 			profile, err := p.UserInfo.Request(t.Context(), auth.UserInfoRequest{Provider: *p, Client: client, Tokens: auth.TokenSet{AccessToken: "t"}})
 			require.NoError(t, err)
-			assert.Equal(t, c.want, p.EmailVerified(profile, profile.String("email")), "the address")
+			assert.Equal(t, c.want, profile.String("email"), "the address")
+			assert.Equal(t, c.proof, p.EmailVerified(profile, c.want), "the proof")
 		})
 	}
 }

@@ -76,9 +76,8 @@ func (v *visit) exchangeAnswer(r *http.Request) (*http.Response, error) {
 	switch {
 	case x.JSON != nil:
 		var got map[string]string
-		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("the token request has Content-Type %s (%v)", r.Header.Get("Content-Type"), err)
-		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&got))
+		assert.Equal(t, "application/json", r.Header.Get("Content-Type"), "the token request")
 		v.checkVerifier(got["code_verifier"])
 		delete(got, "code_verifier")
 		assert.Equalf(t, x.JSON, got, "the token request is\n%v, want\n%v", got, x.JSON)
@@ -170,10 +169,8 @@ func TestDeezerForm(t *testing.T) {
 func TestLarkRegion(t *testing.T) {
 	t.Parallel()
 	p := completed(t, "lark", providers.WithRegion("Global"))
-	got, want := p.Authorization.URL, "https://accounts.larksuite.com/open-apis/authen/v1/authorize"
-	assert.Equal(t, want, got, "the authorization URL")
-	got, want = p.Token.URL, "https://open.larksuite.com/open-apis/authen/v2/oauth/token"
-	assert.Equal(t, want, got, "the token URL")
+	assert.Equal(t, "https://accounts.larksuite.com/open-apis/authen/v1/authorize", p.Authorization.URL)
+	assert.Equal(t, "https://open.larksuite.com/open-apis/authen/v2/oauth/token", p.Token.URL)
 }
 
 // TestShopifySignature: a response that Shopify did not sign, or that is about
@@ -205,9 +202,8 @@ func TestShopifySignature(t *testing.T) {
 			err := ask()
 			require.Truef(t, err == nil && service.asked.Load() == 1, "the right answer is refused: %v", err)
 			change(q)
-			if err := ask(); err == nil || service.asked.Load() != 1 {
-				t.Errorf("got %v after %d requests, want an error after one", err, service.asked.Load())
-			}
+			assert.Error(t, ask())
+			assert.EqualValues(t, 1, service.asked.Load(), "the number of requests")
 		})
 	}
 }
@@ -351,8 +347,7 @@ func TestWeCom(t *testing.T) {
 					t.Errorf("the error tells a secret: %v", err)
 				}
 			}
-			n := service.issued.Load()
-			assert.Equalf(t, c.issued, n, "%d tokens were asked for, want %d", n, c.issued)
+			assert.Equal(t, c.issued, service.issued.Load(), "the number of tokens that were asked for")
 		})
 	}
 }
@@ -386,8 +381,7 @@ func TestWeComAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	n := service.issued.Load()
-	assert.Truef(t, n == 1, "%d tokens were asked for, want one", n)
+	assert.EqualValues(t, 1, service.issued.Load(), "the number of tokens that were asked for")
 }
 
 // TestSecretOfOwnRequests: New reports a missing client secret also for a token
@@ -397,10 +391,8 @@ func TestSecretOfOwnRequests(t *testing.T) {
 	for id, opts := range map[string][]providers.Option{
 		"deezer": nil, "dingtalk": nil, "lark": nil, "shopify": {providers.WithShop("acme")}, "steam": nil, "wecom": {providers.WithAgentID("1")},
 	} {
-		p, err := providers.ByID(id, append(opts, providers.WithClient("client-1", ""))...)
-		require.NoError(t, err)
-		err = configure(p)
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), "AUTH_"+strings.ToUpper(id)+"_SECRET"), "%s: %v", id, err)
+		p := must(providers.ByID(id, append(opts, providers.WithClient("client-1", ""))...))(t)
+		assert.ErrorContains(t, configure(p), "AUTH_"+strings.ToUpper(id)+"_SECRET", id)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,6 +71,31 @@ type fact struct {
 	// and BareUser are the users that are made from them.
 	Profile, Bare  map[string]any
 	User, BareUser struct{ ID, Name, Email, Image string }
+}
+
+// options returns the options of the provider, whose requests a transport
+// answers.
+func (f fact) options(transport http.RoundTripper) []providers.Option {
+	opts := []providers.Option{providers.WithClient("client-1", secret), providers.WithHTTPClient(&http.Client{Transport: transport})}
+	if f.Given != "" {
+		opts = append(opts, providers.WithIssuer(f.Given))
+	}
+	for name, value := range f.Options {
+		opts = append(opts, optionNamed(name)(value))
+	}
+	return opts
+}
+
+// inAnswer returns the userinfo response with a profile, which is at its root.
+func (f fact) inAnswer(profile any) any {
+	for _, name := range slices.Backward(strings.Split(f.Root, ".")) {
+		if name, indexed := strings.CutSuffix(name, "[0]"); indexed {
+			profile = map[string]any{name: []any{profile}}
+		} else if name != "" {
+			profile = map[string]any{name: profile}
+		}
+	}
+	return profile
 }
 
 // exchangeFact is a token request of a provider's own kind.
@@ -258,15 +283,7 @@ func (v *visit) profile() map[string]any {
 func (v *visit) signIn() *httptest.ResponseRecorder {
 	v.t.Helper()
 	t, f := v.t, v.f
-	opts := []providers.Option{providers.WithClient("client-1", secret), providers.WithHTTPClient(&http.Client{Transport: v})}
-	if f.Given != "" {
-		opts = append(opts, providers.WithIssuer(f.Given))
-	}
-	for name, value := range f.Options {
-		opts = append(opts, optionNamed(name)(value))
-	}
-	p, err := providers.ByID(f.ID, opts...)
-	require.NoError(t, err)
+	p := must(providers.ByID(f.ID, f.options(v)...))(t)
 	h, err := auth.New(auth.Config{
 		URL: "https://app.example", Secret: []string{"a secret of at least thirty-two characters"}, Providers: []auth.Provider{p},
 		Logger: slog.New(slog.NewTextHandler(&v.log, nil)),
@@ -296,8 +313,7 @@ func (v *visit) callback() *http.Request {
 		return httptest.NewRequest(http.MethodGet, target+"?"+answer.Encode(), nil)
 	}
 	if user, ok := v.profile()["user"]; ok {
-		raw := must(json.Marshal(user))(v.t)
-		answer.Set("user", string(raw))
+		answer.Set("user", string(must(json.Marshal(user))(v.t)))
 	}
 	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(answer.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -307,10 +323,7 @@ func (v *visit) callback() *http.Request {
 func (v *visit) checkAuthorization(location string) {
 	t, f := v.t, v.f
 	u := must(url.Parse(location))(t)
-	want := f.Authorization
-	if want == "" {
-		want = "https://idp.example/authorize"
-	}
+	want := cmp.Or(f.Authorization, "https://idp.example/authorize")
 	v.params = u.Query()
 	got := u.Query()
 	n := len(got.Get("state"))
@@ -322,9 +335,7 @@ func (v *visit) checkAuthorization(location string) {
 		name string
 		used bool
 	}{{"state", true}, {"code_challenge", f.PKCE}, {"nonce", f.Nonce}} {
-		if got.Has(check.name) != check.used {
-			t.Errorf("%s is sent: %v, want %v", check.name, !check.used, check.used)
-		}
+		assert.Equalf(t, check.used, got.Has(check.name), "%s is sent", check.name)
 		got.Del(check.name)
 	}
 	expected := url.Values{"client_id": {"client-1"}, "redirect_uri": {"https://app.example/auth/callback/" + f.ID}, "response_type": {"code"}}
@@ -361,13 +372,7 @@ func (v *visit) checkUser() {
 
 // RoundTrip plays the provider.
 func (v *visit) RoundTrip(r *http.Request) (*http.Response, error) {
-	token, userInfo := v.f.Token, v.f.UserInfo
-	if token == "" {
-		token = "https://idp.example/token"
-	}
-	if userInfo == "" {
-		userInfo = "https://idp.example/userinfo"
-	}
+	token, userInfo := cmp.Or(v.f.Token, "https://idp.example/token"), cmp.Or(v.f.UserInfo, "https://idp.example/userinfo")
 	bare := *r.URL
 	bare.RawQuery = ""
 	// Some endpoints already have a query.
@@ -424,9 +429,8 @@ func (v *visit) tokenAnswer(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	form := r.PostForm
-	if got := r.Header.Get("Content-Type"); got != "application/x-www-form-urlencoded" || r.Header.Get("Accept") != "application/json" {
-		t.Errorf("the token request has Content-Type %q and Accept %q", got, r.Header.Get("Accept"))
-	}
+	assert.Equal(t, "application/x-www-form-urlencoded", r.Header.Get("Content-Type"), "the token request")
+	assert.Equal(t, "application/json", r.Header.Get("Accept"), "the token request")
 	v.checkVerifier(form.Get("code_verifier"))
 	form.Del("code_verifier")
 	want := url.Values{"grant_type": {"authorization_code"}, "code": {"code-1"}, "redirect_uri": {"https://app.example/auth/callback/" + f.ID}}
@@ -504,17 +508,13 @@ func (v *visit) signed(claims map[string]any, algorithm string) string {
 	signer := must(jose.NewSigner(with, nil))(v.t)
 	payload := must(json.Marshal(claims))(v.t)
 	signed := must(signer.Sign(payload))(v.t)
-	compact := must(signed.CompactSerialize())(v.t)
-	return compact
+	return must(signed.CompactSerialize())(v.t)
 }
 
 func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
 	t, f := v.t, v.f
 	assert.False(t, f.Type == "oidc" && !f.FromUserInfo, "userinfo is asked for, and the ID token has everything")
-	method := f.Method
-	if method == "" {
-		method = http.MethodGet
-	}
+	method := cmp.Or(f.Method, http.MethodGet)
 	bearer := cmp.Or(f.Credential, "Bearer access-1")
 	if f.NoBearer {
 		bearer = ""
@@ -528,25 +528,13 @@ func (v *visit) userInfoAnswer(r *http.Request) (*http.Response, error) {
 	v.checkQuery(r, f.UserInfoQuery, own)
 	if f.JSON != nil {
 		var got map[string]any
-		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || !reflect.DeepEqual(got, f.JSON) {
-			t.Errorf("the userinfo request has body %v, want %v (%v)", got, f.JSON, err)
-		}
-	}
-	var body any = v.profile()
-	if f.Root != "" {
-		names := strings.Split(f.Root, ".")
-		for i := len(names) - 1; i >= 0; i-- {
-			name, list := strings.CutSuffix(names[i], "[0]")
-			if list {
-				body = []any{body}
-			}
-			body = map[string]any{name: body}
-		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&got))
+		assert.Equal(t, f.JSON, got, "the body of the userinfo request")
 	}
 	if f.UserInfoAlg != "" {
 		return answer(r, http.StatusOK, "application/jwt", v.signed(v.profile(), f.UserInfoAlg))
 	}
-	return answer(r, http.StatusOK, "application/json", body)
+	return answer(r, http.StatusOK, "application/json", f.inAnswer(v.profile()))
 }
 
 func (v *visit) checkQuery(r *http.Request, want map[string]string, own string) {

@@ -2,6 +2,7 @@ package providers_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -104,9 +104,7 @@ func TestMailServices(t *testing.T) {
 			require.NoError(t, send(t.Context(), request))
 			assert.Truef(t, s.last.Method == http.MethodPost && s.last.URL.String() == c.url && s.last.Header.Get(c.header) == c.value,
 				"the request is %s %s with %q", s.last.Method, s.last.URL, s.last.Header.Get(c.header))
-			var got, want any
-			err := errors.Join(json.Unmarshal(s.body, &got), json.Unmarshal([]byte(c.body), &want))
-			assert.Truef(t, err == nil && reflect.DeepEqual(got, want), "the body is\n%s, want\n%s (%v)", s.body, c.body, err)
+			assert.JSONEq(t, c.body, string(s.body))
 		})
 	}
 }
@@ -116,16 +114,12 @@ func TestMailgun(t *testing.T) {
 	s := &service{status: http.StatusOK}
 	request, send := sender(t, "mailgun", s, providers.WithFrom("no-reply@mail.example"), providers.WithRegion("EU"))
 	require.NoError(t, send(t.Context(), request))
-	if got, want := s.last.URL.String(), "https://api.eu.mailgun.net/v3/mail.example/messages"; got != want {
-		t.Errorf("the request goes to %s, want %s", got, want)
-	}
+	assert.Equal(t, "https://api.eu.mailgun.net/v3/mail.example/messages", s.last.URL.String(), "the request goes to")
 	user, password, _ := s.last.BasicAuth()
 	assert.Truef(t, user == "api" && password == "key-1", "the request is of %q", user)
-	_, params, err := mime.ParseMediaType(s.last.Header.Get("Content-Type"))
-	require.NoError(t, err)
-	form := must(multipart.NewReader(strings.NewReader(string(s.body)), params["boundary"]).ReadForm(1 << 16))(t)
-	want := map[string][]string{"from": {`"Mailgun" <no-reply@mail.example>`}, "to": {"ada@example.com"}, "subject": {"Hello"}, "html": {"<p>html</p>"}, "text": {"text"}}
-	assert.Equal(t, want, form.Value, "the form")
+	assert.Equal(t, map[string]string{
+		"from": `"Mailgun" <no-reply@mail.example>`, "to": "ada@example.com", "subject": "Hello", "html": "<p>html</p>", "text": "text",
+	}, s.fields(t), "the form")
 }
 
 // services returns the mail services that are called over HTTP, each with the
@@ -177,16 +171,14 @@ func TestMailTimeout(t *testing.T) {
 			request, send := sender(t, id, &service{hangs: true}, opts...)
 			start := time.Now()
 			wantSafe(t, send(t.Context(), request))
-			took := time.Since(start)
-			assert.Truef(t, took == 10*time.Second, "%s gives up after %v, want 10s", id, took)
+			assert.Equal(t, 10*time.Second, time.Since(start), id)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			start = time.Now()
 			err := send(ctx, request)
 			wantSafe(t, err)
-			if took := time.Since(start); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s gives up after %v with %v, want a second and its context's error", id, took, err)
-			}
+			assert.Equal(t, time.Second, time.Since(start), id)
+			assert.ErrorIs(t, err, context.DeadlineExceeded, id)
 		})
 	}
 }
@@ -241,17 +233,15 @@ func TestMailSenders(t *testing.T) {
 			if id == "loops" { // has its sender in the template
 				continue
 			}
-			p, err := providers.ByID(id, providers.WithAPIKey("key-1"), providers.WithFrom(from))
-			require.NoError(t, err)
-			err = configure(p)
-			assert.Truef(t, err != nil && strings.Contains(err.Error(), "sender"), "%s with the sender %q: %v", id, from, err)
+			p := must(providers.ByID(id, providers.WithAPIKey("key-1"), providers.WithFrom(from)))(t)
+			assert.ErrorContainsf(t, configure(p), "sender", "%s with the sender %q", id, from)
 		}
 	}
 	for id, opts := range services() {
 		p := must(providers.ByID(id, append(opts, providers.WithAPIKey("key-1\r\nX-Injected: y"))...))(t)
-		if err := configure(p); err == nil || !strings.Contains(err.Error(), "API key") || strings.Contains(err.Error(), "key-1") {
-			t.Errorf("%s with a key of two lines: %v", id, err)
-		}
+		err := configure(p)
+		require.ErrorContainsf(t, err, "API key", "%s with a key of two lines", id)
+		assert.NotContains(t, err.Error(), "key-1", id)
 	}
 }
 
@@ -273,17 +263,14 @@ func TestMailText(t *testing.T) {
 				return s.fields(t)
 			}
 			if id == "loops" {
-				if got := ask(hostile); got["dataVariables.url"] != request.URL || got["email"] != request.Identifier || len(got) != 3 {
-					t.Errorf("the fields are %q", got)
-				}
+				got := ask(hostile)
+				assert.Truef(t, got["dataVariables.url"] == request.URL && got["email"] == request.Identifier && len(got) == 3,
+					"the fields are %q", got)
 				return
 			}
-			names := map[string][3]string{
+			names := cmp.Or(map[string][3]string{
 				"postmark": {"Subject", "TextBody", "HtmlBody"}, "sendgrid": {"subject", "content.0.value", "content.1.value"},
-			}[id]
-			if names[0] == "" {
-				names = [3]string{"subject", "text", "html"}
-			}
+			}[id], [3]string{"subject", "text", "html"})
 			got := ask(hostile)
 			assert.Truef(t, got[names[0]] == hostile.Subject && got[names[1]] == hostile.Text && got[names[2]] == hostile.HTML,
 				"the fields are %q", got)
@@ -292,9 +279,9 @@ func TestMailText(t *testing.T) {
 			request.Provider.Message = func(auth.VerificationRequest) (auth.Message, error) { return auth.Message{Subject: "s"}, nil }
 			assert.Error(t, send(t.Context(), request), "a mail without text is sent")
 			request.Provider.Message = nil
-			if err := send(t.Context(), request); err != nil || s.fields(t)[names[0]] != "Sign in to app.example" || !strings.Contains(s.fields(t)[names[1]], request.URL) {
-				t.Errorf("the default mail is %q (%v)", s.fields(t), err)
-			}
+			require.NoError(t, send(t.Context(), request))
+			assert.Equal(t, "Sign in to app.example", s.fields(t)[names[0]], "the default mail")
+			assert.Contains(t, s.fields(t)[names[1]], request.URL, "the default mail")
 		})
 	}
 }

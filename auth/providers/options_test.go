@@ -7,8 +7,6 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // allOptions returns the options that only some providers take, by the name of
@@ -47,33 +45,14 @@ func TestEveryOption(t *testing.T) {
 			if i.ID == "lark" && name == "WithRegion" {
 				option = providers.WithRegion("Global")
 			}
-			p, err := providers.ByID(i.ID, append(slices.Clone(required), option)...)
-			require.NoError(t, err)
-			err = completes(p)
+			p := must(providers.ByID(i.ID, append(slices.Clone(required), option)...))(t)
+			err := completes(p)
 			switch {
 			case taken && err != nil:
 				t.Errorf("%s with %s: %v", i.ID, name, err)
 			case !taken && (err == nil || !strings.Contains(err.Error(), name+" does not apply to this provider")):
 				t.Errorf("%s with %s, which it does not take: %v", i.ID, name, err)
 			}
-		}
-	}
-}
-
-// TestAllMissing: if several required options are missing, the error names each
-// of them.
-func TestAllMissing(t *testing.T) {
-	t.Parallel()
-	for _, i := range providers.All() {
-		if i.Type == auth.TypeCredentials || i.Type == auth.TypeWebAuthn {
-			continue
-		}
-		p, err := providers.ByID(i.ID)
-		require.NoError(t, err)
-		err = completes(p)
-		for _, o := range i.Options {
-			assert.Falsef(t, o.Required && (err == nil || !strings.Contains(err.Error(), o.Name)),
-				"%s does not name %s, which is missing: %v", i.ID, o.Name, err)
 		}
 	}
 }

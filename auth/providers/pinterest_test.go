@@ -1,6 +1,7 @@
 package providers_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth"
@@ -18,9 +19,8 @@ func TestPinterestUsernameTakenOver(t *testing.T) {
 		require.NoError(t, p.Complete(p))
 		before := must(p.Profile(t.Context(), auth.Profile{"id": "1", "username": "ada"}, auth.TokenSet{}))(t)
 		after := must(p.Profile(t.Context(), auth.Profile{"id": "2", "username": "ada"}, auth.TokenSet{}))(t)
-		if same := before.ID == after.ID; same != (name == "username") {
-			t.Errorf("with the key %s two people are one: %v (%q, %q)", name, same, before.ID, after.ID)
-		}
+		assert.Equalf(t, name == "username", before.ID == after.ID,
+			"with the key %s two people are one: %q, %q", name, before.ID, after.ID)
 	}
 }
 
@@ -30,10 +30,6 @@ func TestSlackPKCE(t *testing.T) {
 	t.Parallel()
 	for want, p := range map[bool]*auth.OAuth{false: providers.Slack(), true: providers.Slack(providers.WithPKCE())} {
 		require.NoError(t, p.Complete(p))
-		got := false
-		for _, c := range p.Checks {
-			got = got || c == auth.CheckPKCE
-		}
-		assert.Equal(t, want, got, "PKCE is used")
+		assert.Equal(t, want, slices.Contains(p.Checks, auth.CheckPKCE), "PKCE is used")
 	}
 }

@@ -10,12 +10,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,39 +47,34 @@ func TestGoneInTheMeantime(t *testing.T) {
 			require.Truef(t, err == nil && user != nil, "%v %v", user, err)
 			return s, user.ID, b, k
 		}
-		deleteUser := func(t *testing.T, s *site, id string) {
-			_, err := s.store.DeleteUser(t.Context(), id)
-			require.NoError(t, err)
+		for what, remove := range map[string]func(s *site, id string, k *softkey.Key) error{
+			"the passkey, removed on another device": func(s *site, id string, k *softkey.Key) error {
+				return s.RemovePasskey(t.Context(), id, k.StoredID())
+			},
+			"the user who signs in": func(s *site, id string, _ *softkey.Key) error {
+				_, err := s.store.DeleteUser(t.Context(), id)
+				return err
+			},
+		} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				s, id, b, k := setUp(t)
+				b.signOut()
+				o := b.options("action=authenticate")
+				require.NoError(t, remove(s, id, k))
+				b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "unknown")
+				b.wantNobody()
+			})
 		}
-		t.Run(name+", the passkey, removed on another device", func(t *testing.T) {
-			s, id, b, k := setUp(t)
-			b.signOut()
-			o := b.options("action=authenticate")
-			require.NoError(t, s.RemovePasskey(t.Context(), id, k.StoredID()))
-			b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "unknown")
-			b.wantNobody()
-		})
-		t.Run(name+", the user who signs in", func(t *testing.T) {
-			s, id, b, k := setUp(t)
-			b.signOut()
-			o := b.options("action=authenticate")
-			deleteUser(t, s, id)
-			b.wantRefused(b.finish("authenticate", k.Authenticate(t, o.Options, b.client())), "unknown")
-			b.wantNobody()
-		})
 		t.Run(name+", the user who adds a passkey", func(t *testing.T) {
 			s, id, b, _ := setUp(t)
 			o := b.options("action=register")
-			deleteUser(t, s, id)
+			must(s.store.DeleteUser(t.Context(), id))(t)
 			added := softkey.New(t, softkey.ES256)
 			assert.NotEqual(t, origin, b.finish("register", added.Register(t, o.Options, b.client())).location(),
 				"the registration of a deleted user ends well")
-			stored, err := s.store.GetAuthenticator(t.Context(), added.StoredID())
-			assert.Truef(t, err == nil && stored == nil, "the store holds %+v (%v)", stored, err)
-			account, err := s.store.GetAccount(t.Context(), added.StoredID(), "passkey")
-			assert.Truef(t, err == nil && account == nil, "the store holds %+v (%v)", account, err)
-			user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com")
-			assert.Truef(t, err == nil && user == nil, "the deleted user is back: %+v (%v)", user, err)
+			assert.Nil(t, must(s.store.GetAuthenticator(t.Context(), added.StoredID()))(t), "the store")
+			assert.Nil(t, must(s.store.GetAccount(t.Context(), added.StoredID(), "passkey"))(t), "the store")
+			assert.Nil(t, must(s.store.GetUserByEmail(t.Context(), "ada@example.com"))(t), "the deleted user is back")
 		})
 		t.Run(name+", nothing", func(t *testing.T) { // the control: nothing is deleted
 			_, _, b, k := setUp(t)
@@ -93,36 +90,17 @@ func TestGoneInTheMeantime(t *testing.T) {
 // nothing.
 func TestRegistrationsRace(t *testing.T) {
 	const n = 12
-	race := func(t *testing.T, s *site, begin func(i int) (b *browser, data string)) (done int) {
-		t.Helper()
-		var wait sync.WaitGroup
-		var mu sync.Mutex
-		for i := range n {
-			b, data := begin(i)
-			wait.Go(func() {
-				if b.finish("register", data).location() == origin {
-					mu.Lock()
-					defer mu.Unlock()
-					done++
-				}
-			})
-		}
-		wait.Wait()
-		return done
-	}
 	t.Run("one credential, many users", func(t *testing.T) {
 		s := newSite(t, nil)
 		k := softkey.New(t, softkey.ES256)
-		done := race(t, s, func(i int) (*browser, string) {
+		done := finishedAtOnce(n, "register", func(i int) (*browser, string) {
 			b, copied := newBrowser(t, s), *k
 			o := b.options(fmt.Sprintf("action=register&email=u%d@example.com", i))
 			return b, copied.Register(t, o.Options, b.client())
 		})
 		users := 0
 		for i := range n {
-			if u, err := s.store.GetUserByEmail(t.Context(), fmt.Sprintf("u%d@example.com", i)); err != nil {
-				t.Fatal(err)
-			} else if u != nil {
+			if must(s.store.GetUserByEmail(t.Context(), fmt.Sprintf("u%d@example.com", i)))(t) != nil {
 				users++
 			}
 		}
@@ -131,31 +109,44 @@ func TestRegistrationsRace(t *testing.T) {
 	})
 	t.Run("one address, many credentials", func(t *testing.T) {
 		s := newSite(t, nil)
-		done := race(t, s, func(int) (*browser, string) {
+		done := finishedAtOnce(n, "register", func(int) (*browser, string) {
 			b := newBrowser(t, s)
 			o := b.options("action=register&email=ada@example.com")
 			return b, softkey.New(t, softkey.ES256).Register(t, o.Options, b.client())
 		})
-		if got := s.authenticatorsOf(t, "ada@example.com"); done != 1 || len(got) != 1 {
-			t.Errorf("%d registrations ended well, and Ada has %d passkeys, want 1 and 1", done, len(got))
-		}
+		assert.Equal(t, 1, done, "the number of registrations that ended well")
+		assert.Len(t, s.authenticatorsOf(t, "ada@example.com"), 1, "Ada's passkeys")
 	})
 	t.Run("one answer, many times", func(t *testing.T) {
 		s := newSite(t, nil)
 		b := newBrowser(t, s)
 		b.wantDone(b.register(softkey.New(t, softkey.ES256), "ada@example.com"))
 		data := softkey.New(t, softkey.ES256).Register(t, b.options("action=register").Options, b.client())
-		done := race(t, s, func(int) (*browser, string) {
+		done := finishedAtOnce(n, "register", func(int) (*browser, string) {
 			tab := newBrowser(t, s)
-			for name, c := range b.cookies {
-				tab.cookies[name] = c
-			}
+			maps.Copy(tab.cookies, b.cookies)
 			return tab, data
 		})
-		if got := s.authenticatorsOf(t, "ada@example.com"); done != 1 || len(got) != 2 {
-			t.Errorf("%d registrations ended well, and Ada has %d passkeys, want 1 and 2", done, len(got))
-		}
+		assert.Equal(t, 1, done, "the number of registrations that ended well")
+		assert.Len(t, s.authenticatorsOf(t, "ada@example.com"), 2, "Ada's passkeys")
 	})
+}
+
+// finishedAtOnce lets n browsers end a ceremony at the same time, and returns how
+// many of them succeed.
+func finishedAtOnce(n int, action string, begin func(i int) (b *browser, data string)) int {
+	var wait sync.WaitGroup
+	var done atomic.Int32
+	for i := range n {
+		b, data := begin(i)
+		wait.Go(func() {
+			if b.finish(action, data).location() == origin {
+				done.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	return int(done.Load())
 }
 
 // TestHostileAnswers: an answer that is built to confuse a parser is refused,

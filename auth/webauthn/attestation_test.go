@@ -2,6 +2,7 @@ package webauthn_test
 
 import (
 	"crypto/x509"
+	"slices"
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/webauthn"
@@ -17,7 +18,7 @@ func TestAttestation(t *testing.T) {
 	itself := func(_ *testing.T, k *softkey.Key) {
 		k.Format = "packed"
 		k.Statement = func(k *softkey.Key, authData, hash []byte) map[string]any {
-			return map[string]any{"alg": softkey.ES256, "sig": k.Sign(append(append([]byte(nil), authData...), hash...))}
+			return map[string]any{"alg": softkey.ES256, "sig": k.Sign(slices.Concat(authData, hash))}
 		}
 	}
 	unknown := func(_ *testing.T, k *softkey.Key) {
@@ -53,11 +54,7 @@ func TestAttestation(t *testing.T) {
 		"not asked for, unknown":       {nil, unknown, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var options []webauthn.Option
-			if c.option != nil {
-				options = append(options, c.option)
-			}
-			b := newBrowser(t, newSite(t, nil, options...))
+			b := newBrowser(t, newSite(t, nil, c.option))
 			k := softkey.New(t, softkey.ES256)
 			c.attest(t, k)
 			if res := b.register(k, "ada@example.com"); c.ok {

@@ -11,7 +11,7 @@ import (
 // for sessions: a new user registers a passkey, signs in with it, and adds
 // another one.
 func TestRegisterAndSignIn(t *testing.T) {
-	for name, strategy := range map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT} {
+	for name, strategy := range strategies {
 		for alg, code := range map[string]int{"EdDSA": softkey.EdDSA, "ES256": softkey.ES256, "RS256": softkey.RS256} {
 			t.Run(name+" "+alg, func(t *testing.T) {
 				s := newSite(t, func(c *auth.Config) { c.Session.Strategy = strategy })

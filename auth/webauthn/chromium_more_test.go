@@ -55,10 +55,7 @@ func onRequest() webauthn.Option {
 func TestManagingInChromium(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, onRequest())
-	c := newChromium(t)
-	c.plugIn(platform())
-	c.register(s, "ada@example.com")
-	c.wantUser(s, "ada@example.com")
+	c := registered(t, s, platform())
 	first := c.held()[0]
 
 	c.plugIn(roaming())
@@ -81,8 +78,8 @@ func TestManagingInChromium(t *testing.T) {
 	c.addKey(first)
 	c.clickSignIn(s)
 	c.waitFor(`document.body.innerText.includes("This passkey is not known here")`)
-	if held := c.held(); len(held) != 0 && eval[bool](c, `Boolean(PublicKeyCredential.signalUnknownCredential)`) {
-		t.Errorf("the browser was not told that the passkey is unknown: it holds %+v", held)
+	if eval[bool](c, `Boolean(PublicKeyCredential.signalUnknownCredential)`) {
+		assert.Empty(t, c.held(), "the browser was not told that the passkey is unknown")
 	}
 }
 
@@ -93,17 +90,12 @@ func TestPlatformAndRoamingInChromium(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, false, nil, nil, onRequest())
-			c := newChromium(t)
-			c.plugIn(o)
-			c.register(s, "ada@example.com")
-			c.wantUser(s, "ada@example.com")
-			user, err := s.store.GetUserByEmail(t.Context(), "ada@example.com")
-			require.NoError(t, err)
-			list, err := s.store.ListAuthenticatorsByUserID(t.Context(), user.ID)
+			c := registered(t, s, o)
+			list, err := s.store.ListAuthenticatorsByUserID(t.Context(), userID(t, s, "ada@example.com"))
 			require.Truef(t, err == nil && len(list) == 1 && list[0].Transports != nil, "got %+v, %v", list, err)
-			if a := list[0]; *a.Transports != name || a.CredentialBackedUp != (name == "internal") || (a.CredentialDeviceType == "multiDevice") != (name == "internal") {
-				t.Errorf("the site keeps %+v", a)
-			}
+			a, synced := list[0], name == "internal"
+			assert.Truef(t, *a.Transports == name && a.CredentialBackedUp == synced && (a.CredentialDeviceType == "multiDevice") == synced,
+				"the site keeps %+v", a)
 			for range 2 {
 				c.signOut(s)
 				c.clickSignIn(s)
@@ -118,10 +110,7 @@ func TestPlatformAndRoamingInChromium(t *testing.T) {
 func TestNobodyVerifiedInChromium(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, onRequest())
-	c := newChromium(t)
-	c.plugIn(platform())
-	c.register(s, "ada@example.com")
-	c.wantUser(s, "ada@example.com")
+	c := registered(t, s, platform())
 	c.signOut(s)
 	call(c, cdpwebauthn.SetUserVerified, cdpwebauthn.SetUserVerifiedParams{AuthenticatorID: c.key})
 	c.clickSignIn(s)
@@ -158,10 +147,7 @@ func TestClonedInChromium(t *testing.T) {
 	s := serve(t, false, nil, func(c *auth.Config) {
 		c.Events.PasskeyCloned = func(_ context.Context, e auth.PasskeyClonedEvent) error { events <- e; return nil }
 	}, onRequest())
-	c := newChromium(t)
-	c.plugIn(roaming())
-	c.register(s, "ada@example.com")
-	c.wantUser(s, "ada@example.com")
+	c := registered(t, s, roaming())
 	copied := c.held()[0]
 	c.signOut(s)
 	c.clickSignIn(s)
@@ -185,15 +171,11 @@ func TestClonedInChromium(t *testing.T) {
 func TestNeverCountingInChromium(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, onRequest())
-	c := newChromium(t)
-	c.plugIn(platform())
-	c.register(s, "ada@example.com")
-	c.wantUser(s, "ada@example.com")
+	c := registered(t, s, platform())
 	stored, err := s.store.ListAuthenticatorsByUserID(t.Context(), userID(t, s, "ada@example.com"))
 	require.Truef(t, err == nil && len(stored) == 1, "%v %v", stored, err)
 	// A synced passkey has this counter from the beginning.
-	_, err = s.store.UpdateAuthenticatorCounter(t.Context(), stored[0].CredentialID, 0)
-	require.NoError(t, err)
+	must(s.store.UpdateAuthenticatorCounter(t.Context(), stored[0].CredentialID, 0))(t)
 	key := c.held()[0]
 	key.SignCount = -1
 	c.plugIn(platform())
@@ -217,10 +199,7 @@ func userID(t *testing.T, s *realSite, email string) string {
 func TestTwoTabsInChromium(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil, nil, onRequest())
-	first := newChromium(t)
-	first.plugIn(platform())
-	first.register(s, "ada@example.com")
-	first.wantUser(s, "ada@example.com")
+	first := registered(t, s, platform())
 	key := first.held()[0]
 	first.signOut(s)
 
@@ -255,10 +234,7 @@ func TestAnotherPortInChromium(t *testing.T) {
 		_, _ = w.Write([]byte(lab))
 	}))
 	t.Cleanup(evil.Close)
-	c := newChromium(t)
-	c.plugIn(platform())
-	c.register(s, "ada@example.com")
-	c.wantUser(s, "ada@example.com")
+	c := registered(t, s, platform())
 
 	h := httpClient{t: t, site: s.url}
 	o := h.get("/auth/webauthn-options/passkey?action=authenticate")

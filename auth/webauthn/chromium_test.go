@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ type realSite struct {
 	store adapter.Adapter
 	log   *logBook
 	// callbacks and options count the requests of these routes.
-	callbacks, options counter
+	callbacks, options atomic.Int32
 }
 
 // serve starts a site on localhost, with https or http.
@@ -58,9 +59,9 @@ func serve(t *testing.T, https bool, store adapter.Adapter, change func(c *auth.
 	mux.HandleFunc("/auth/", func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/auth/callback/"):
-			s.callbacks.add()
+			s.callbacks.Add(1)
 		case strings.HasPrefix(r.URL.Path, "/auth/webauthn-options/"):
-			s.options.add()
+			s.options.Add(1)
 		}
 		h.ServeHTTP(w, r)
 	})
@@ -160,8 +161,7 @@ func (c *chromium) held() []*cdpwebauthn.Credential {
 
 func call[P, R any](c *chromium, command cdp.Command[P, R], params P) R {
 	c.t.Helper()
-	result := must(chromedp.Call(c.ctx, command, params))(c.t)
-	return result
+	return must(chromedp.Call(c.ctx, command, params))(c.t)
 }
 
 func (c *chromium) do(steps ...chromedp.Action[chromedp.Void]) {
@@ -208,6 +208,16 @@ func (c *chromium) register(s *realSite, email string) {
 	c.do(chromedp.SendKeys(chromedp.CSS(`input[name="email"]`), email), chromedp.Click(chromedp.CSS(`[data-passkey-action="register"]`)))
 }
 
+// registered is a browser with an authenticator, in which Ada has registered.
+func registered(t *testing.T, s *realSite, o cdpwebauthn.VirtualAuthenticatorOptions) *chromium {
+	t.Helper()
+	c := newChromium(t)
+	c.plugIn(o)
+	c.register(s, "ada@example.com")
+	c.wantUser(s, "ada@example.com")
+	return c
+}
+
 func (c *chromium) signOut(s *realSite) {
 	c.t.Helper()
 	c.goTo(s.url + "/auth/signout")
@@ -224,21 +234,16 @@ func TestInChromium(t *testing.T) {
 			t.Run(name+" "+string(strategy), func(t *testing.T) {
 				t.Parallel()
 				s := serve(t, https, nil, func(c *auth.Config) { c.Session.Strategy = strategy })
-				c := newChromium(t)
-				c.plugIn(platform())
-				c.register(s, "ada@example.com")
-				c.wantUser(s, "ada@example.com")
+				c := registered(t, s, platform())
 				if held := c.held(); len(held) != 1 || held[0].RpID != "localhost" || len(held[0].UserHandle) != 64 || held[0].UserName != "ada@example.com" {
 					t.Fatalf("the authenticator holds %+v, want one passkey with a handle of 64 bytes", held)
 				}
 				c.signOut(s)
-				before := s.options.get()
+				before := s.options.Load()
 				c.goTo(s.url + "/auth/signin")
 				c.wantUser(s, "ada@example.com") // a virtual authenticator accepts the autofill without a click
-				n := s.options.get() - before
-				assert.Equalf(t, 1, n, "a sign-in made %d requests for options, want 1", n)
-				n = s.callbacks.get()
-				assert.Equalf(t, 2, n, "registration and sign-in made %d callbacks, want 2", n)
+				assert.EqualValues(t, 1, s.options.Load()-before, "the requests for options of a sign-in")
+				assert.EqualValues(t, 2, s.callbacks.Load(), "the callbacks of registration and sign-in")
 			})
 		}
 	}

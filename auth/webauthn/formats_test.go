@@ -11,7 +11,6 @@ import (
 	"encoding/asn1"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -79,17 +78,20 @@ func attests(k *softkey.Key, format string, statement func(authData, clientDataH
 	}
 }
 
-func signES256(t testing.TB, key crypto.Signer, data []byte) []byte {
+func signSHA256(t testing.TB, key crypto.Signer, data []byte) []byte {
 	t.Helper()
 	sum := sha256.Sum256(data)
-	sig := must(key.Sign(rand.Reader, sum[:], crypto.SHA256))(t)
-	return sig
+	return must(key.Sign(rand.Reader, sum[:], crypto.SHA256))(t)
+}
+
+// part is a part of a JWS: JSON in base64url.
+func part(t testing.TB, v any) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(encode(t, v)))
 }
 
 func mustDER(t testing.TB, v any, params string) []byte {
 	t.Helper()
-	b := must(asn1.MarshalWithParams(v, params))(t)
-	return b
+	return must(asn1.MarshalWithParams(v, params))(t)
 }
 
 // packed makes the format of WebAuthn Level 3, section 8.2.
@@ -99,7 +101,7 @@ func packed(t testing.TB, m maker, k *softkey.Key, l lie) {
 		c := m.certifies(t, key.Public(), l.template(x509.Certificate{
 			Subject: pkix.Name{Country: []string{"SE"}, Organization: []string{"Maker"}, OrganizationalUnit: []string{"Authenticator Attestation"}, CommonName: "Key"},
 		}))
-		sig := signES256(t, l.certified(key), l.signed(slices.Concat(authData, hash)))
+		sig := signSHA256(t, l.certified(key), l.signed(slices.Concat(authData, hash)))
 		return l.statement(map[string]any{"alg": softkey.ES256, "sig": sig, "x5c": m.chain(c)})
 	})
 }
@@ -112,7 +114,7 @@ func fidoU2F(t testing.TB, m maker, k *softkey.Key, l lie) {
 	attests(k, "fido-u2f", func(authData, hash []byte) map[string]any {
 		c := m.direct().certifies(t, key.Public(), l.template(x509.Certificate{Subject: pkix.Name{CommonName: "U2F"}}))
 		point := must(k.Signer().Public().(*ecdsa.PublicKey).Bytes())(t)
-		sig := signES256(t, l.certified(key), l.signed(slices.Concat([]byte{0}, authData[:32], hash, k.ID, point)))
+		sig := signSHA256(t, l.certified(key), l.signed(slices.Concat([]byte{0}, authData[:32], hash, k.ID, point)))
 		return l.statement(map[string]any{"sig": sig, "x5c": []any{c.Raw}})
 	})
 	k.AAGUID, k.Flags = [16]byte{}, softkey.UP
@@ -190,13 +192,8 @@ func safetyNet(t testing.TB, m maker, k *softkey.Key, l lie) {
 		if l.payload != nil {
 			l.payload(payload)
 		}
-		part := func(v any) string {
-			b := must(json.Marshal(v))(t)
-			return base64.RawURLEncoding.EncodeToString(b)
-		}
-		text := part(header) + "." + part(payload)
-		sum := sha256.Sum256([]byte(text))
-		sig := must(l.certified(key).Sign(rand.Reader, sum[:], crypto.SHA256))(t)
+		text := part(t, header) + "." + part(t, payload)
+		sig := signSHA256(t, l.certified(key), []byte(text))
 		return l.statement(map[string]any{"ver": "223101000", "response": []byte(text + "." + base64.RawURLEncoding.EncodeToString(sig))})
 	})
 }
@@ -243,7 +240,7 @@ func tpm(t testing.TB, m maker, k *softkey.Key, l lie) {
 			ExtraExtensions:    []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Critical: true, Value: mustDER(t, names, "")}},
 		}))
 		return l.statement(map[string]any{
-			"ver": "2.0", "alg": softkey.ES256, "x5c": m.chain(c), "sig": signES256(t, l.certified(key), certInfo), "certInfo": certInfo, "pubArea": pubArea,
+			"ver": "2.0", "alg": softkey.ES256, "x5c": m.chain(c), "sig": signSHA256(t, l.certified(key), certInfo), "certInfo": certInfo, "pubArea": pubArea,
 		})
 	})
 }
@@ -375,8 +372,7 @@ func TestAttestationLies(t *testing.T) {
 
 func mustRSA(t testing.TB) *rsa.PrivateKey {
 	t.Helper()
-	k := must(rsa.GenerateKey(rand.Reader, 2048))(t)
-	return k
+	return must(rsa.GenerateKey(rand.Reader, 2048))(t)
 }
 
 // registersAttested registers a new user with a key to which attest has given
@@ -384,11 +380,8 @@ func mustRSA(t testing.TB) *rsa.PrivateKey {
 // the reason.
 func registersAttested(t *testing.T, option webauthn.Option, attest func(k *softkey.Key), reason string) {
 	t.Helper()
-	options := []webauthn.Option{webauthn.With(func(p *auth.WebAuthn) { p.UserVerification = auth.UserVerificationDiscouraged })}
-	if option != nil {
-		options = append(options, option)
-	}
-	s := newSite(t, nil, options...)
+	discouraged := webauthn.With(func(p *auth.WebAuthn) { p.UserVerification = auth.UserVerificationDiscouraged })
+	s := newSite(t, nil, discouraged, option)
 	b := newBrowser(t, s)
 	k := softkey.New(t, softkey.ES256)
 	attest(k)

@@ -22,12 +22,7 @@ var seedOptions = []byte(`{"challenge":"` + want.Challenge + `","rpId":"app.exam
 
 func seeds(f *testing.F, action string) {
 	for _, alg := range []int{softkey.ES256, softkey.EdDSA, softkey.RS256} {
-		k := softkey.New(f, alg)
-		answer := k.Register
-		if action == "authenticate" {
-			answer = k.Authenticate
-		}
-		f.Add([]byte(answer(f, seedOptions, softkey.Client{Origin: origin})))
+		f.Add([]byte(answerTo(action, softkey.New(f, alg))(f, seedOptions, softkey.Client{Origin: origin})))
 	}
 	f.Add([]byte(`{"id":"AAAA","rawId":"AAAA","type":"public-key","response":{"clientDataJSON":"e30","attestationObject":"oA","authenticatorData":"AA","signature":""}}`))
 }

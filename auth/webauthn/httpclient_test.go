@@ -30,7 +30,8 @@ func (h *httpClient) do(r *http.Request) (location, body string) {
 		jar := must(cookiejar.New(nil))(h.t)
 		h.c = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	res := must(h.c.Do(r))(h.t)
+	res, err := h.c.Do(r)
+	require.NoError(h.t, err)
 	defer func() { _ = res.Body.Close() }()
 	text := must(io.ReadAll(res.Body))(h.t)
 	return res.Header.Get("Location"), string(text)

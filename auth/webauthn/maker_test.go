@@ -24,8 +24,7 @@ func (m maker) direct() maker { return maker{m.root, m.root, m.rootKey, m.rootKe
 
 func newECKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
-	k := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	return k
+	return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }
 
 // newMaker makes a root, and an intermediate that signs the certificates of
@@ -46,8 +45,7 @@ func newMaker(t testing.TB) maker {
 func parsed(t testing.TB, template, parent *x509.Certificate, of crypto.PublicKey, by crypto.Signer) *x509.Certificate {
 	t.Helper()
 	der := must(x509.CreateCertificate(rand.Reader, template, parent, of, by))(t)
-	c := must(x509.ParseCertificate(der))(t)
-	return c
+	return must(x509.ParseCertificate(der))(t)
 }
 
 // certifies issues a certificate for a key. It fills in the fields that the

@@ -2,11 +2,9 @@ package webauthn_test
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,9 +40,7 @@ func TestLastWayInStays(t *testing.T) {
 		list, err := s.Passkeys(t.Context(), id)
 		require.Truef(t, err == nil && len(list) == 2, "%v %v", list, err)
 		require.NoError(t, s.RemovePasskey(t.Context(), id, list[0].ID))
-		if err := s.RemovePasskey(t.Context(), id, list[1].ID); !errors.Is(err, adapter.ErrLastCredential) {
-			t.Errorf("got %v, want adapter.ErrLastCredential", err)
-		}
+		assert.ErrorIs(t, s.RemovePasskey(t.Context(), id, list[1].ID), adapter.ErrLastCredential)
 		list, err = s.Passkeys(t.Context(), id)
 		assert.Truef(t, err == nil && len(list) == 1, "%v %v", list, err)
 	})
@@ -70,8 +66,7 @@ func TestLastWayInStays(t *testing.T) {
 			})
 			id, _ := signUp(t, s, "ada@example.com", 1)
 			if proven {
-				_, err := s.store.UpdateUser(t.Context(), adapter.UserUpdate{ID: id, EmailVerified: adapter.To(new(s.clock.Now()))})
-				require.NoError(t, err)
+				must(s.store.UpdateUser(t.Context(), adapter.UserUpdate{ID: id, EmailVerified: adapter.To(new(s.clock.Now()))}))(t)
 			}
 			list, err := s.Passkeys(t.Context(), id)
 			require.NoError(t, err)
@@ -115,9 +110,9 @@ func TestPasskeysOfOthers(t *testing.T) {
 	}
 	res := send(own, "op", "rename", "id", mine[0].ID, "name", `<b>"key"</b>`)
 	assert.Truef(t, res.StatusCode == http.StatusOK && !strings.Contains(res.body, "<b>"), "status %d", res.StatusCode)
-	if res := newBrowser(t, page).get("/passkeys"); res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(res.location(), origin+"/auth/signin?callbackUrl=") {
-		t.Errorf("somebody who is not signed in gets status %d, %q", res.StatusCode, res.location())
-	}
+	res = newBrowser(t, page).get("/passkeys")
+	assert.Truef(t, res.StatusCode == http.StatusSeeOther && strings.HasPrefix(res.location(), origin+"/auth/signin?callbackUrl="),
+		"somebody who is not signed in gets status %d, %q", res.StatusCode, res.location())
 	after, err := s.Passkeys(t.Context(), bob)
 	assert.Truef(t, err == nil && len(after) == 2 && after[0].Name == "", "Bob has %+v (%v)", after, err)
 }
@@ -140,7 +135,7 @@ func TestWithoutEdits(t *testing.T) {
 // TestHiddenUserHasNoPasskeys: a user whom Callbacks.Session hides is nobody on
 // the page of passkeys, and gets no further passkey.
 func TestHiddenUserHasNoPasskeys(t *testing.T) {
-	for name, strategy := range map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT} {
+	for name, strategy := range strategies {
 		t.Run(name, func(t *testing.T) {
 			locked := false
 			s := newSite(t, func(c *auth.Config) {
@@ -156,14 +151,9 @@ func TestHiddenUserHasNoPasskeys(t *testing.T) {
 			b.wantDone(b.register(softkey.New(t, softkey.ES256), "ada@example.com"))
 			began := b.options("action=register")
 			locked = true
-			w := httptest.NewRecorder()
-			r := httptest.NewRequest(http.MethodGet, origin+"/passkeys", nil)
-			for _, c := range b.cookies {
-				r.AddCookie(c)
-			}
-			if s.PasskeysPage().ServeHTTP(w, r); w.Code != http.StatusSeeOther {
-				t.Errorf("the page of passkeys: status %d", w.Code)
-			}
+			reader := newBrowser(t, s.PasskeysPage())
+			reader.cookies = maps.Clone(b.cookies)
+			assert.Equal(t, http.StatusSeeOther, reader.get("/passkeys").StatusCode, "the page of passkeys: status")
 			b.wantRefused(b.finish("register", softkey.New(t, softkey.ES256).Register(t, began.Options, b.client())), "user-changed")
 			got := s.authenticatorsOf(t, "ada@example.com")
 			assert.Lenf(t, got, 1, "the user has %d passkeys, want 1", len(got))
@@ -199,5 +189,5 @@ func TestPasskeyNamesItsOwner(t *testing.T) {
 	b.wantDone(b.register(key, "ada@example.com"))
 	b.wantDone(b.signIn(key))
 	want := []string{"signIn nobody", "linked the user", "signed in the user", "signIn the user", "signed in the user"}
-	assert.Truef(t, slices.Equal(seen, want), "got %q, want %q", seen, want)
+	assert.Equal(t, want, seen)
 }

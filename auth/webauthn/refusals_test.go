@@ -2,6 +2,7 @@ package webauthn_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -12,7 +13,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,8 +32,7 @@ func (s *site) authenticatorsOf(t testing.TB, email string) []adapter.Authentica
 	if user == nil {
 		return nil
 	}
-	list := must(s.store.ListAuthenticatorsByUserID(t.Context(), user.ID))(t)
-	return list
+	return must(s.store.ListAuthenticatorsByUserID(t.Context(), user.ID))(t)
 }
 
 // wantQuietLog checks that the log reports no error of the server.
@@ -193,19 +192,11 @@ func TestFlawedAnswers(t *testing.T) {
 					f.with(k, &c)
 				}
 				o := b.options("action=" + action + "&email=ada@example.com")
-				answer := k.Register
-				if action == "authenticate" {
-					answer = k.Authenticate
-				}
-				data := answer(t, o.Options, c)
+				data := answerTo(action, k)(t, o.Options, c)
 				if f.data != nil {
 					data = f.data(data)
 				}
-				code := f.code
-				if code == "" {
-					code = "refused"
-				}
-				b.wantRefused(b.finish(action, data), code)
+				b.wantRefused(b.finish(action, data), cmp.Or(f.code, "refused"))
 				b.wantNobody()
 				s.wantQuietLog(t, f.reason)
 				after := s.authenticatorsOf(t, "ada@example.com")
@@ -249,22 +240,12 @@ func TestChallenges(t *testing.T) {
 	t.Run("answered twice at once", func(t *testing.T) {
 		s, b, k := setUp(t)
 		data := k.Authenticate(t, b.options("action=authenticate").Options, b.client())
-		var wait sync.WaitGroup
-		done := make(chan bool, 16)
-		for range cap(done) {
+		n := finishedAtOnce(16, "authenticate", func(int) (*browser, string) {
 			tab := newBrowser(t, s)
 			maps.Copy(tab.cookies, b.cookies)
-			wait.Go(func() { done <- tab.finish("authenticate", data).location() == origin })
-		}
-		wait.Wait()
-		close(done)
-		n := 0
-		for ok := range done {
-			if ok {
-				n++
-			}
-		}
-		assert.Equalf(t, 1, n, "one challenge signed in %d times", n)
+			return tab, data
+		})
+		assert.Equal(t, 1, n, "how often one challenge signed in")
 	})
 	t.Run("too late", func(t *testing.T) {
 		s, b, k := setUp(t)
@@ -385,11 +366,7 @@ func TestWhoBegan(t *testing.T) {
 	// become gives a browser the session of another browser.
 	become := func(b, other *browser) {
 		b.signOut()
-		for name, c := range other.cookies {
-			if strings.Contains(name, "session-token") {
-				b.cookies[name] = c
-			}
-		}
+		b.takeSession(other)
 	}
 	for name, c := range map[string]struct {
 		begins, ends func() *browser
@@ -411,16 +388,10 @@ func TestWhoBegan(t *testing.T) {
 			become(b, c.begins())
 			o := b.options("action=" + c.action + "&email=new@example.com")
 			become(b, c.ends())
-			answer := c.key.Register
-			if c.action == "authenticate" {
-				answer = c.key.Authenticate
-			}
-			res := b.finish(c.action, answer(t, o.Options, b.client()))
+			res := b.finish(c.action, answerTo(c.action, c.key)(t, o.Options, b.client()))
 			if c.code != "" {
 				b.wantRefused(res, c.code)
-				if got := s.authenticatorsOf(t, "new@example.com"); got != nil {
-					t.Errorf("a user was made: %+v", got)
-				}
+				assert.Nil(t, s.authenticatorsOf(t, "new@example.com"), "a user was made")
 				return
 			}
 			b.wantDone(res)
@@ -434,7 +405,7 @@ func TestWhoBegan(t *testing.T) {
 // TestRegistrationTakesNobodyOver: a stranger who registers with the credential
 // ID or the address of another user does not become that user.
 func TestRegistrationTakesNobodyOver(t *testing.T) {
-	for name, strategy := range map[string]auth.Strategy{"database": auth.StrategyDatabase, "token": auth.StrategyJWT} {
+	for name, strategy := range strategies {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, func(c *auth.Config) { c.Session.Strategy = strategy })
 			ada := softkey.New(t, softkey.ES256)
@@ -492,13 +463,9 @@ func TestBackupEligibilityChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var events []auth.PasskeyBackupEvent
-			var options []webauthn.Option
-			if c.option != nil {
-				options = append(options, c.option)
-			}
 			s := newSite(t, func(c *auth.Config) {
 				c.Events.PasskeyBackup = func(_ context.Context, e auth.PasskeyBackupEvent) error { events = append(events, e); return nil }
-			}, options...)
+			}, c.option)
 			b := newBrowser(t, s)
 			k := softkey.New(t, softkey.ES256)
 			k.Flags = c.before
@@ -590,25 +557,11 @@ func TestCopiesRace(t *testing.T) {
 			b.wantDone(b.register(k, "ada@example.com"))
 			for round := range 20 {
 				k.Counter = uint32(round + 2)
-				var wait sync.WaitGroup
-				done := make(chan bool, 8)
-				for range cap(done) {
-					tab := newBrowser(t, s)
-					copied := *k
-					data := copied.Authenticate(t, tab.options("action=authenticate").Options, tab.client())
-					wait.Go(func() { done <- tab.finish("authenticate", data).location() == origin })
-				}
-				wait.Wait()
-				close(done)
-				n := 0
-				for ok := range done {
-					if ok {
-						n++
-					}
-				}
-				if n != 1 {
-					t.Fatalf("round %d: %d copies got in with one counter", round, n)
-				}
+				n := finishedAtOnce(8, "authenticate", func(int) (*browser, string) {
+					tab, copied := newBrowser(t, s), *k
+					return tab, copied.Authenticate(t, tab.options("action=authenticate").Options, tab.client())
+				})
+				require.Equalf(t, 1, n, "round %d: how many copies got in with one counter", round)
 			}
 		})
 	}
@@ -651,11 +604,9 @@ func TestAnswersAlikeForEveryAddress(t *testing.T) {
 					"the options may be cached: %v", res.Header)
 				return strings.ReplaceAll(body, email, "EMAIL") + " " + string(rune('0'+res.StatusCode/100)) + " " + strings.Repeat(".", sizes)
 			}
-			if known, unknown := shape("known@example.com"), shape("other@example.com"); known != unknown {
-				t.Errorf("%s %s:\n%s\n%s", provider, action, known, unknown)
-			} else if strings.Contains(known, "allowCredentials") {
-				t.Errorf("%s %s lists credentials: %s", provider, action, known)
-			}
+			known := shape("known@example.com")
+			assert.Equalf(t, known, shape("other@example.com"), "%s %s", provider, action)
+			assert.NotContainsf(t, known, "allowCredentials", "%s %s lists credentials", provider, action)
 		}
 	}
 }
@@ -673,9 +624,9 @@ func TestAddressOfARegistration(t *testing.T) {
 			Options struct{ User struct{ Name string } }
 		}
 		require.NoError(t, json.Unmarshal([]byte(res.body), &o))
-		if status := map[bool]int{true: http.StatusBadRequest, false: http.StatusOK}[want == ""]; res.StatusCode != status || o.Options.User.Name != want {
-			t.Errorf("%q: status %d, the options are for %q, want %q", given, res.StatusCode, o.Options.User.Name, want)
-		}
+		status := map[bool]int{true: http.StatusBadRequest, false: http.StatusOK}[want == ""]
+		assert.Equalf(t, status, res.StatusCode, "%q: status", given)
+		assert.Equalf(t, want, o.Options.User.Name, "%q: the options are for", given)
 	}
 }
 
@@ -804,9 +755,7 @@ func TestFaultyStore(t *testing.T) {
 		b.wantDone(b.register(k, "ada@example.com"))
 		b.signOut()
 		store.fail = "GetAuthenticator"
-		if got := b.signIn(k); got.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("the sign-in ends with %d at %s", got.StatusCode, got.location())
-		}
+		assert.Equal(t, http.StatusServiceUnavailable, b.signIn(k).StatusCode, "the status of the sign-in")
 		b.wantDone(b.signIn(k))
 	})
 }
@@ -849,11 +798,8 @@ func TestSignalListsAllPasskeys(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(res.body), &got))
 	handle := base64.RawURLEncoding.EncodeToString([]byte(k.Handle))
-	slices.Sort(got.Signal.AllAcceptedCredentialIDs)
-	want := []string{k.IDText(), second.IDText()}
-	slices.Sort(want)
-	assert.Truef(t, got.URL == origin && got.Signal.RPID == "app.example.com" && got.Signal.UserID == handle && slices.Equal(got.Signal.AllAcceptedCredentialIDs, want),
-		"got %s", res.body)
+	assert.Truef(t, got.URL == origin && got.Signal.RPID == "app.example.com" && got.Signal.UserID == handle, "got %s", res.body)
+	assert.ElementsMatch(t, []string{k.IDText(), second.IDText()}, got.Signal.AllAcceptedCredentialIDs)
 }
 
 // TestPasskeyThatIsSentTwice: the answer of an authenticator that comes twice
@@ -879,7 +825,7 @@ func TestPasskeyThatIsSentTwice(t *testing.T) {
 	b.signOut()
 	r := b.finish("authenticate", data)
 	b.wantRefused(r, "expired")
-	if page := b.get(strings.TrimPrefix(r.location(), origin)); !strings.Contains(page.body, "You are not signed in.") || !strings.Contains(page.body, "try again") {
-		t.Errorf("the page is\n%s", page.body)
-	}
+	page := b.get(strings.TrimPrefix(r.location(), origin))
+	assert.Contains(t, page.body, "You are not signed in.")
+	assert.Contains(t, page.body, "try again")
 }

@@ -206,9 +206,8 @@ func TestChosenOriginsThatBrowsersPassOver(t *testing.T) {
 		b := newBrowser(t, s)
 		b.wantDone(b.register(softkey.New(t, softkey.ES256), "ada@example.com"))
 		log := s.log.String()
-		if warned := strings.Count(log, "different names"); warned != len(list)-5 || strings.Contains(log, "level=ERROR") {
-			t.Errorf("%s: the log warns %d times:\n%s", name, warned, log)
-		}
+		assert.Equalf(t, len(list)-5, strings.Count(log, "different names"), "%s: the warnings in\n%s", name, log)
+		assert.NotContains(t, log, "level=ERROR", name)
 	}
 }
 
@@ -253,9 +252,8 @@ func TestConfigurationErrors(t *testing.T) {
 			if c.change != nil {
 				c.change(&config)
 			}
-			if _, err := auth.New(config); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want an error with %q", err, c.want)
-			}
+			_, err := auth.New(config)
+			assert.ErrorContains(t, err, c.want)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package webauthn_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -119,13 +120,7 @@ func (p *play) answer(action, query, key string, change func(c *softkey.Client, 
 	if change != nil {
 		change(&c, &k)
 	}
-	var data string
-	if action == "register" {
-		data = k.Register(p.t, o.Options, c)
-	} else {
-		data = k.Authenticate(p.t, o.Options, c)
-	}
-	p.post(action+" with "+key, url.Values{"action": {action}, "data": {data}})
+	p.post(action+" with "+key, url.Values{"action": {action}, "data": {answerTo(action, &k)(p.t, o.Options, c)}})
 	p.key(key).Handle = k.Handle
 }
 
@@ -351,9 +346,7 @@ func playHere(t *testing.T, sc scenario) []string {
 
 func run(t *testing.T, sc scenario, h http.Handler, trace func() []string) []string {
 	b := newBrowser(t, h)
-	if b.provider = sc.provider; b.provider == "" {
-		b.provider = "passkey"
-	}
+	b.provider = cmp.Or(sc.provider, "passkey")
 	p := &play{browser: b, keys: map[string]*softkey.Key{}, trace: func() []string {
 		return slices.DeleteFunc(trace(), func(line string) bool { return strings.HasPrefix(line, "log.") })
 	}}
@@ -410,9 +403,8 @@ func TestAuthJSReplay(t *testing.T) {
 	for _, entry := range strings.Split(string(page), "\n### ")[1:] {
 		heading, text, _ := strings.Cut(entry, "\n")
 		text, _, _ = strings.Cut(text, "\n## ")
-		if claims := strings.Contains(text, "`TestAuthJSReplay`"); claims != explains[heading] {
-			t.Errorf("docs/differences.md, %q: it names TestAuthJSReplay: %v, and scenarios differ by it: %v", heading, claims, explains[heading])
-		}
+		assert.Equalf(t, explains[heading], strings.Contains(text, "`TestAuthJSReplay`"),
+			"docs/differences.md, %q: scenarios differ by it, and it names TestAuthJSReplay", heading)
 	}
 	t.Logf("%d of %d scenarios are the same, %d differ on purpose", same, len(all), len(departures))
 	assert.Equalf(t, len(all), len(theirs),

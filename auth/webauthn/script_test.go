@@ -33,8 +33,7 @@ func TestScriptWithoutWebAuthn(t *testing.T) {
 	c.before(`delete window.PublicKeyCredential`)
 	c.goTo(s.url + "/auth/signin")
 	c.waitFor(`getComputedStyle(document.querySelector("#passkey-form")).display === "none"`)
-	n := s.options.get()
-	assert.Equalf(t, 0, n, "%d requests for options", n)
+	assert.Zero(t, s.options.Load(), "requests for options")
 }
 
 // before runs a script before the scripts of every page.
@@ -72,6 +71,5 @@ func TestAutofillIsRenewed(t *testing.T) {
 	c.plugIn(o)
 	c.goTo(s.url + "/auth/signin")
 	c.waitFor(`performance.getEntriesByType("resource").filter((r) => r.name.includes("webauthn-options")).length >= 3`)
-	n := s.callbacks.get()
-	assert.Equalf(t, 0, n, "%d callbacks", n)
+	assert.Zero(t, s.callbacks.Load(), "callbacks")
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,9 +71,10 @@ func (l *logBook) String() string {
 }
 
 // newSite makes a site with a passkey provider and a store in memory; change
-// may set other fields.
+// may set other fields. Options that are nil are left out.
 func newSite(t testing.TB, change func(c *auth.Config), options ...webauthn.Option) *site {
 	t.Helper()
+	options = slices.DeleteFunc(options, func(o webauthn.Option) bool { return o == nil })
 	s := &site{log: &logBook{}, clock: &clock{now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}}
 	config := auth.Config{
 		Secret: []string{secret}, URL: origin, Adapter: memory.New(), Clock: s.clock.Now,
@@ -188,6 +190,23 @@ func (b *browser) signOut() {
 	}
 }
 
+// takeSession gives the browser the session of another browser.
+func (b *browser) takeSession(other *browser) {
+	for name, c := range other.cookies {
+		if strings.Contains(name, "session-token") {
+			b.cookies[name] = c
+		}
+	}
+}
+
+// answerTo returns the method of a key that answers the options of an action.
+func answerTo(action string, k *softkey.Key) func(t testing.TB, options []byte, c softkey.Client) string {
+	if action == "authenticate" {
+		return k.Authenticate
+	}
+	return k.Register
+}
+
 // session returns the session of the browser as JSON.
 func (b *browser) session() string { b.t.Helper(); return b.get("/auth/session").body }
 
@@ -220,16 +239,6 @@ func (b *browser) wantRefused(r *reply, code string) {
 			"a refused ceremony sets a session cookie")
 	}
 }
-
-// counter counts requests.
-type counter struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (c *counter) add() { c.mu.Lock(); defer c.mu.Unlock(); c.n++ }
-
-func (c *counter) get() int { c.mu.Lock(); defer c.mu.Unlock(); return c.n }
 
 func b64std(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 

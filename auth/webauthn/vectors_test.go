@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -30,12 +29,26 @@ func (h hexBytes) text() string { return base64.RawURLEncoding.EncodeToString(h)
 type vectors struct {
 	RPID, Origin string
 	Root         hexBytes
-	Vectors      []struct {
-		Section, Name  string
-		CredentialID   hexBytes
-		Registration   struct{ Challenge, ClientDataJSON, AttestationObject hexBytes }
-		Authentication struct{ Challenge, ClientDataJSON, AuthenticatorData, Signature hexBytes }
-	}
+	Vectors      []vector
+}
+
+type vector struct {
+	Section, Name  string
+	CredentialID   hexBytes
+	Registration   struct{ Challenge, ClientDataJSON, AttestationObject hexBytes }
+	Authentication struct{ Challenge, ClientDataJSON, AuthenticatorData, Signature hexBytes }
+}
+
+// answer returns the answer with a response.
+func (v vector) answer(t *testing.T, response map[string]any) []byte {
+	id := v.CredentialID.text()
+	return must(json.Marshal(map[string]any{"id": id, "rawId": id, "type": "public-key", "response": response}))(t)
+}
+
+func (v vector) registration(t *testing.T) []byte {
+	return v.answer(t, map[string]any{
+		"clientDataJSON": v.Registration.ClientDataJSON.text(), "attestationObject": v.Registration.AttestationObject.text(),
+	})
 }
 
 // TestSpecificationVectors: the ceremonies of the specification end as they
@@ -43,9 +56,8 @@ type vectors struct {
 // two were in a frame of another site, one has a TPM of no known maker, and the
 // description of one Android key does not say what the hardware enforces.
 func TestSpecificationVectors(t *testing.T) {
-	data := must(os.ReadFile("testdata/specification.json"))(t)
 	var v vectors
-	require.NoError(t, json.Unmarshal(data, &v))
+	read(t, "specification.json", &v)
 	root := must(x509.ParseCertificate(v.Root))(t)
 	require.Lenf(t, v.Vectors, 14, "%d vectors, want 14", len(v.Vectors))
 	refused := map[string]string{"16.4": "frame", "16.5": "frame", "16.13": "Invalid TPM manufacturer", "16.14": "secure hardware"}
@@ -61,14 +73,7 @@ func TestSpecificationVectors(t *testing.T) {
 				want.Attestation = "direct"
 			}
 			c := webauthn.WebAuthn(options...).Ceremonies
-			answer := func(response map[string]any) []byte {
-				id := vector.CredentialID.text()
-				b := must(json.Marshal(map[string]any{"id": id, "rawId": id, "type": "public-key", "response": response}))(t)
-				return b
-			}
-			parsed, err := c.ParseRegistration(answer(map[string]any{
-				"clientDataJSON": vector.Registration.ClientDataJSON.text(), "attestationObject": vector.Registration.AttestationObject.text(),
-			}))
+			parsed, err := c.ParseRegistration(vector.registration(t))
 			require.NoError(t, err)
 			want.Challenge = vector.Registration.Challenge.text()
 			made, err := c.VerifyRegistration(t.Context(), parsed, want)
@@ -77,7 +82,7 @@ func TestSpecificationVectors(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			parsed, err = c.ParseAuthentication(answer(map[string]any{
+			parsed, err = c.ParseAuthentication(vector.answer(t, map[string]any{
 				"clientDataJSON":    vector.Authentication.ClientDataJSON.text(),
 				"authenticatorData": vector.Authentication.AuthenticatorData.text(), "signature": vector.Authentication.Signature.text(),
 			}))
@@ -95,23 +100,17 @@ func TestSpecificationVectors(t *testing.T) {
 // TestAttestationNeedsAnchors: without trust anchors a requested attestation is
 // not trusted, also where New was not called.
 func TestAttestationNeedsAnchors(t *testing.T) {
-	data := must(os.ReadFile("testdata/specification.json"))(t)
 	var v vectors
-	require.NoError(t, json.Unmarshal(data, &v))
+	read(t, "specification.json", &v)
 	tried := 0
 	for _, vector := range v.Vectors {
 		if strings.Contains(vector.Name, "None") || strings.Contains(vector.Name, "Self") {
 			continue
 		}
 		tried++
-		id := vector.CredentialID.text()
-		b, err := json.Marshal(map[string]any{"id": id, "rawId": id, "type": "public-key", "response": map[string]any{
-			"clientDataJSON": vector.Registration.ClientDataJSON.text(), "attestationObject": vector.Registration.AttestationObject.text(),
-		}})
-		require.NoError(t, err)
 		c := webauthn.WebAuthn().Ceremonies
-		parsed := must(c.ParseRegistration(b))(t)
-		_, err = c.VerifyRegistration(t.Context(), parsed, auth.WebAuthnExpectation{
+		parsed := must(c.ParseRegistration(vector.registration(t)))(t)
+		_, err := c.VerifyRegistration(t.Context(), parsed, auth.WebAuthnExpectation{
 			Challenge: vector.Registration.Challenge.text(), RelyingParty: auth.RelyingParty{ID: v.RPID, Origins: []string{v.Origin}},
 			Algorithms: []int{-7, -8, -35, -36, -257}, Attestation: "direct",
 		})

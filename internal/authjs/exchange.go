@@ -7,12 +7,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Sharing describes two adapters that share a database.
@@ -90,7 +91,7 @@ func (x exchange) users() (theirs, ours adapter.User) {
 	must(x.a.UpdateUser(x.ctx, adapter.UserUpdate{ID: theirs.ID, Email: adapter.To(theirs.Email), EmailVerified: adapter.To(theirs.EmailVerified), Image: adapter.To(theirs.Image)}))(x.t)
 	want := Record{"id": theirs.ID, "name": "Ada", "email": "ada@example.org", "emailVerified": nil, "image": "https://example.com/ada"}
 	x.has("getUserByEmail", x.js.Call("getUserByEmail", "ada@example.org"), want)
-	x.none("getUserByEmail by the old address", x.js.Call("getUserByEmail", "ada@example.com"))
+	assert.Nil(x.t, x.js.Call("getUserByEmail", "ada@example.com"), "getUserByEmail by the old address")
 
 	ours = *must(x.a.CreateUser(x.ctx, adapter.User{Name: new("Bob"), Email: "bob@example.com", EmailVerified: &x.s.At}))(x.t)
 	want = Record{"id": ours.ID, "name": "Bob", "email": "bob@example.com", "emailVerified": instant, "image": nil}
@@ -100,7 +101,7 @@ func (x exchange) users() (theirs, ours adapter.User) {
 	x.js.Call("updateUser", Record{"id": ours.ID, "name": "Robert"})
 	x.same("GetUser", must(x.a.GetUser(x.ctx, ours.ID))(x.t), &ours)
 
-	x.none("getUser of nobody", x.js.Call("getUser", x.s.Nobody))
+	assert.Nil(x.t, x.js.Call("getUser", x.s.Nobody), "getUser of nobody")
 	return theirs, ours
 }
 
@@ -115,14 +116,14 @@ func (x exchange) accounts(theirs, ours adapter.User) {
 	x.same("GetAccount", must(x.a.GetAccount(x.ctx, subject, "p"))(x.t), &account)
 	x.same("GetUserByAccount", must(x.a.GetUserByAccount(x.ctx, account.Key()))(x.t), &theirs)
 	must(x.a.UnlinkAccount(x.ctx, account.Key()))(x.t)
-	x.none("getUserByAccount after UnlinkAccount", x.js.Call("getUserByAccount", key))
+	assert.Nil(x.t, x.js.Call("getUserByAccount", key), "getUserByAccount after UnlinkAccount")
 
 	account.UserID = ours.ID
 	must(x.a.LinkAccount(x.ctx, account))(x.t)
 	x.has("getUserByAccount", x.js.Call("getUserByAccount", key), Record{"id": ours.ID, "name": "Robert"})
 	x.js.Call("unlinkAccount", key)
-	x.gone("GetAccount after unlinkAccount")(x.a.GetAccount(x.ctx, subject, "p"))
-	x.gone("GetUserByAccount after unlinkAccount")(x.a.GetUserByAccount(x.ctx, account.Key()))
+	assert.Nil(x.t, must(x.a.GetAccount(x.ctx, subject, "p"))(x.t), "GetAccount after unlinkAccount")
+	assert.Nil(x.t, must(x.a.GetUserByAccount(x.ctx, account.Key()))(x.t), "GetUserByAccount after unlinkAccount")
 }
 
 func (x exchange) sessions(theirs, ours adapter.User) {
@@ -135,7 +136,7 @@ func (x exchange) sessions(theirs, ours adapter.User) {
 	must(x.a.UpdateSession(x.ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(later)}))(x.t)
 	x.both("theirs", Record{"userId": theirs.ID, "expires": instantOf(later)}, Record{"id": theirs.ID, "name": "Ada"})
 	must(x.a.DeleteSession(x.ctx, "theirs"))(x.t)
-	x.none("getSessionAndUser after DeleteSession", x.js.Call("getSessionAndUser", "theirs"))
+	assert.Nil(x.t, x.js.Call("getSessionAndUser", "theirs"), "getSessionAndUser after DeleteSession")
 
 	must(x.a.CreateSession(x.ctx, adapter.Session{SessionToken: "ours", UserID: ours.ID, Expires: later}))(x.t)
 	x.both("ours", Record{"userId": ours.ID, "expires": instantOf(later)}, Record{"id": ours.ID, "name": "Robert"})
@@ -143,7 +144,7 @@ func (x exchange) sessions(theirs, ours adapter.User) {
 	session = adapter.Session{SessionToken: "ours", UserID: ours.ID, Expires: x.s.At}
 	x.same("GetSessionAndUser after updateSession", must(x.a.GetSessionAndUser(x.ctx, "ours"))(x.t), &adapter.SessionAndUser{Session: session, User: ours})
 	x.js.Call("deleteSession", "ours")
-	x.gone("GetSessionAndUser after deleteSession")(x.a.GetSessionAndUser(x.ctx, "ours"))
+	assert.Nil(x.t, must(x.a.GetSessionAndUser(x.ctx, "ours"))(x.t), "GetSessionAndUser after deleteSession")
 }
 
 // both compares the session and the user that Auth.js reads.
@@ -162,9 +163,8 @@ func (x exchange) tokens() {
 	const us, them = true, false
 	for i, c := range []struct{ maker, first bool }{{us, them}, {them, us}, {us, us}, {them, them}} {
 		token := x.token(fmt.Sprint("alone ", i), c.maker)
-		if !x.use(token, c.first) {
-			x.t.Fatalf("token %q: made by us: %t, used by us: %t: not found", token.Token, c.maker, c.first)
-		}
+		require.Truef(x.t, x.use(token, c.first),
+			"token %q: made by us: %t, used by us: %t: not found", token.Token, c.maker, c.first)
 		x.spent(token)
 	}
 }
@@ -173,9 +173,7 @@ func (x exchange) tokens() {
 func (x exchange) spent(token adapter.VerificationToken) {
 	x.t.Helper()
 	for _, byUs := range []bool{true, false} {
-		if x.use(token, byUs) {
-			x.t.Fatalf("token %q was used before, and again by us: %t", token.Token, byUs)
-		}
+		require.Falsef(x.t, x.use(token, byUs), "token %q was used before, and again by us: %t", token.Token, byUs)
 	}
 }
 
@@ -190,9 +188,7 @@ func (x exchange) racedTokens() {
 		other, refused := x.js.receive()
 		if refused != nil {
 			failed++
-			if !x.s.LoserFails {
-				x.t.Fatal(refused)
-			}
+			require.True(x.t, x.s.LoserFails, refused.Error())
 		}
 		if other != nil {
 			x.has("useVerificationToken", other, tokenRecord(token))
@@ -212,9 +208,7 @@ func (x exchange) racedTokens() {
 		}
 		x.spent(token)
 	}
-	if both > 0 && !x.s.ReadsFirst {
-		x.t.Errorf("%d of %d tokens were used by both sides", both, rounds)
-	}
+	assert.Truef(x.t, both == 0 || x.s.ReadsFirst, "%d of %d tokens were used by both sides", both, rounds)
 	x.t.Logf("%d tokens: %d used by the Go adapter, %d by Auth.js, %d by both; Auth.js failed %d times", rounds, ours, theirs, both, failed)
 }
 
@@ -229,24 +223,20 @@ func (x exchange) racedAccounts(theirs, ours adapter.User) {
 		x.js.send("linkAccount", Record{"userId": theirs.ID, "type": "oauth", "provider": account.Provider, "providerAccountId": account.ProviderAccountID})
 		_, err := x.a.LinkAccount(x.ctx, account)
 		_, refused := x.js.receive()
-		if err != nil && !errors.Is(err, adapter.ErrConflict) {
-			x.t.Fatal(err)
-		}
-		if (err == nil) == (refused == nil) {
-			x.t.Fatalf("account %d was linked by both sides or by none: %v, %v", i, err, refused)
-		}
-		owner := theirs.ID
+		require.NotEqualf(x.t, err == nil, refused == nil,
+			"account %d was linked by both sides or by none: %v, %v", i, err, refused)
+		owner := ours.ID
 		if err == nil {
-			owner = ours.ID
 			wins++
+		} else {
+			require.ErrorIs(x.t, err, adapter.ErrConflict)
+			owner = theirs.ID
 		}
 		found := must(x.a.GetUserByAccount(x.ctx, account.Key()))(x.t)
-		if found == nil || found.ID != owner {
-			x.t.Fatalf("account %d: got %v, want the user %s", i, found, owner)
-		}
+		require.Truef(x.t, found != nil && found.ID == owner, "account %d: got %v, want the user %s", i, found, owner)
 		x.has("getUserByAccount", x.js.Call("getUserByAccount", key), Record{"id": owner})
 		must(x.a.UnlinkAccount(x.ctx, account.Key()))(x.t)
-		x.none("getUserByAccount after UnlinkAccount", x.js.Call("getUserByAccount", key))
+		assert.Nil(x.t, x.js.Call("getUserByAccount", key), "getUserByAccount after UnlinkAccount")
 	}
 	x.t.Logf("%d accounts: %d linked by the Go adapter, the others by Auth.js", rounds, wins)
 }
@@ -305,19 +295,19 @@ func (x exchange) deletion(user adapter.User, byUs bool) {
 	} else {
 		x.js.Call("deleteUser", id)
 	}
-	x.none("getUser", x.js.Call("getUser", id))
-	x.gone("GetUser")(x.a.GetUser(x.ctx, id))
+	assert.Nil(x.t, x.js.Call("getUser", id), "getUser")
+	assert.Nil(x.t, must(x.a.GetUser(x.ctx, id))(x.t), "GetUser")
 	for _, side := range []string{"our", "their"} {
-		x.none("getSessionAndUser", x.js.Call("getSessionAndUser", side+" last "+id))
-		x.gone("GetSessionAndUser")(x.a.GetSessionAndUser(x.ctx, side+" last "+id))
-		x.none("getUserByAccount", x.js.Call("getUserByAccount", Record{"provider": side + "s", "providerAccountId": id}))
-		x.gone("GetAccount")(x.a.GetAccount(x.ctx, id, side+"s"))
+		assert.Nil(x.t, x.js.Call("getSessionAndUser", side+" last "+id), "getSessionAndUser")
+		assert.Nil(x.t, must(x.a.GetSessionAndUser(x.ctx, side+" last "+id))(x.t), "GetSessionAndUser")
+		assert.Nil(x.t, x.js.Call("getUserByAccount", Record{"provider": side + "s", "providerAccountId": id}), "getUserByAccount")
+		assert.Nil(x.t, must(x.a.GetAccount(x.ctx, id, side+"s"))(x.t), "GetAccount")
 	}
 	if x.s.Authenticators {
-		x.gone("GetAuthenticator")(x.a.GetAuthenticator(x.ctx, id))
+		assert.Nil(x.t, must(x.a.GetAuthenticator(x.ctx, id))(x.t), "GetAuthenticator")
 	}
 	if x.s.Orphans && !byUs {
-		x.gone("DeleteUser")(x.a.DeleteUser(x.ctx, id))
+		assert.Nil(x.t, must(x.a.DeleteUser(x.ctx, id))(x.t), "DeleteUser")
 	}
 }
 
@@ -325,57 +315,25 @@ func (x exchange) deletion(user adapter.User, byUs bool) {
 // numbers in Auth.js.
 func (x exchange) has(what string, got, want Record) {
 	x.t.Helper()
-	if got == nil {
-		x.t.Errorf("%s: got nothing", what)
+	if !assert.NotNil(x.t, got, what) {
 		return
 	}
 	for k, v := range want {
-		if fmt.Sprint(got[k]) != fmt.Sprint(v) {
-			x.t.Errorf("%s: got %s %v, want %v", what, k, got[k], v)
-		}
+		assert.Equalf(x.t, fmt.Sprint(v), fmt.Sprint(got[k]), "%s: %s", what, k)
 	}
 }
 
-func (x exchange) none(what string, got Record) {
-	x.t.Helper()
-	if got != nil {
-		x.t.Errorf("%s: got %v, want null", what, got)
-	}
-}
-
-// same compares records of the Go adapter.
+// same compares records of the Go adapter, as JSON.
 func (x exchange) same(what string, got, want any) {
 	x.t.Helper()
-	if g, w := text(got), text(want); g != w {
-		x.t.Errorf("%s: got %s, want %s", what, g, w)
-	}
-}
-
-func text(record any) string {
-	b, err := json.Marshal(record)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
-}
-
-// gone fails the test if a lookup of the Go adapter found a record.
-func (x exchange) gone(what string) func(got any, err error) {
-	return func(got any, err error) {
-		x.t.Helper()
-		if text(got) != "null" || err != nil {
-			x.t.Errorf("%s: got %s, %v, want nothing", what, text(got), err)
-		}
-	}
+	assert.Equal(x.t, string(must(json.Marshal(want))(x.t)), string(must(json.Marshal(got))(x.t)), what)
 }
 
 // must fails the test on an error and returns the value.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(tb testing.TB) T {
 		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		return v
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var schemaLine = regexp.MustCompile(`(?m)^-- (?:schema\.prisma, model|Drizzle, table) (\S+): (.*)$`)
@@ -26,9 +28,7 @@ func WithLines(t *testing.T, file string, changes []string) string {
 			begin := slices.IndexFunc(lines, func(l string) bool {
 				return strings.HasPrefix(l, "model "+model+" {") || strings.Contains(l, `pgTable("`+model+`", {`) || strings.Contains(l, `sqliteTable("`+model+`", {`)
 			})
-			if begin < 0 {
-				t.Fatalf("the schema file has no %s", model)
-			}
+			require.GreaterOrEqualf(t, begin, 0, "the schema file has no %s", model)
 			lines = place(lines, begin, line)
 		}
 		for _, model := range newModel.FindAllString(change, -1) {

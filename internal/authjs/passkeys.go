@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 // Passkeys tests passkeys as Exchange tests the other records, for an adapter of Auth.js
@@ -28,16 +29,12 @@ func Passkeys(t *testing.T, a adapter.Adapter, js *Adapter, names bool) {
 	must(a.CreateAuthenticator(x.ctx, adapter.Authenticator{CredentialID: "ours", UserID: ada.ID, ProviderAccountID: "1"}))(t)
 	must(a.UpdateAuthenticatorCounter(x.ctx, "ours", 7))(t)
 	x.has("getAuthenticator", x.js.Call("getAuthenticator", "ours"), Record{"counter": 7, "userId": ada.ID, "credentialBackedUp": false})
-	if found := x.js.Call("listAuthenticatorsByUserId", ada.ID); found == nil || len(found["list"].([]any)) != 2 {
-		t.Errorf("listAuthenticatorsByUserId: got %v", found)
-	}
-	if found := must(a.ListAuthenticatorsByUserID(x.ctx, ada.ID))(t); len(found) != 2 {
-		t.Errorf("ListAuthenticatorsByUserID: got %v", found)
-	}
+	assert.Len(t, x.js.Call("listAuthenticatorsByUserId", ada.ID)["list"], 2)
+	assert.Len(t, must(a.ListAuthenticatorsByUserID(x.ctx, ada.ID))(t), 2)
 	x.js.Call("linkAccount", Record{"userId": ada.ID, "type": "webauthn", "provider": "passkey", "providerAccountId": "1"})
 	x.has("getAccount", x.js.Call("getAccount", "1", "passkey"), Record{"userId": ada.ID})
 	must(a.DeleteUser(x.ctx, ada.ID))(t)
-	x.none("getAuthenticator of a deleted user", x.js.Call("getAuthenticator", "ours"))
+	assert.Nil(x.t, x.js.Call("getAuthenticator", "ours"), "getAuthenticator of a deleted user")
 }
 
 // WithoutAddress tests users without an address.

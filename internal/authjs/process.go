@@ -9,6 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Adapter is a storage adapter of Auth.js in its own process.
@@ -25,22 +28,12 @@ func Start(tb testing.TB, dir string, args ...string) *Adapter {
 	cmd := Command(tb, "no record was exchanged with Auth.js", dir, "adapter.mjs", args...)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
+	in, out := must(cmd.StdinPipe())(tb), must(cmd.StdoutPipe())(tb)
+	require.NoError(tb, cmd.Start())
 	tb.Cleanup(func() {
 		_ = in.Close() // this ends the process
-		if err := cmd.Wait(); err != nil {
-			tb.Errorf("node: %v\n%s", err, &complaints)
-		}
+		err := cmd.Wait()
+		assert.NoErrorf(tb, err, "node: %s", &complaints)
 	})
 	return &Adapter{tb, json.NewEncoder(in), bufio.NewScanner(out)}
 }
@@ -82,35 +75,26 @@ type Record map[string]any
 func (a *Adapter) Call(method string, args ...any) Record {
 	a.tb.Helper()
 	a.send(method, args...)
-	result, err := a.receive()
-	if err != nil {
-		a.tb.Fatal(err)
-	}
-	return result
+	return must(a.receive())(a.tb)
 }
 
 // send begins a call; receive returns its result, or the error of the method.
 func (a *Adapter) send(method string, args ...any) {
 	a.tb.Helper()
-	if err := a.in.Encode(map[string]any{"method": method, "args": args}); err != nil {
-		a.tb.Fatal(err)
-	}
+	require.NoError(a.tb, a.in.Encode(map[string]any{"method": method, "args": args}))
 }
 
 func (a *Adapter) receive() (Record, error) {
 	a.tb.Helper()
-	if !a.out.Scan() {
-		a.tb.Fatalf("node ended: %v", a.out.Err())
-	}
+	found := a.out.Scan()
+	require.Truef(a.tb, found, "node ended: %v", a.out.Err())
 	var answer struct {
 		Result Record
 		Error  string
 	}
 	d := json.NewDecoder(bytes.NewReader(a.out.Bytes()))
 	d.UseNumber()
-	if err := d.Decode(&answer); err != nil {
-		a.tb.Fatalf("Auth.js: %v", err)
-	}
+	require.NoError(a.tb, d.Decode(&answer), "Auth.js")
 	if answer.Error != "" {
 		return nil, errors.New("Auth.js: " + answer.Error)
 	}

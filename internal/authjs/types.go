@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // typesOf is the comment of SchemaChanges of MySQL about the fields of a model.
@@ -29,9 +31,7 @@ func WithTypes(t *testing.T, file string, changes []string) string {
 		begin := slices.IndexFunc(lines, func(l string) bool {
 			return strings.HasPrefix(l, "model "+model+" {") || strings.Contains(l, `mysqlTable("`+model+`", {`)
 		})
-		if begin < 0 {
-			t.Fatalf("the schema file has no %s", model)
-		}
+		require.GreaterOrEqualf(t, begin, 0, "the schema file has no %s", model)
 		end := begin + slices.IndexFunc(lines[begin:], func(l string) bool { return strings.HasPrefix(l, "}") })
 		name, kind, _ := strings.Cut(line, " ")
 		pattern, comma := typeOfPrisma, ""

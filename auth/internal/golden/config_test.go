@@ -27,7 +27,7 @@ import (
 // recording, section 8). All its functions write to the recorder.
 func (r *replay) configured() (auth.Config, error) {
 	c := auth.Config{
-		Logger: slog.New(logs{r.rec}),
+		Logger: slog.New(logHandler(r.rec.log)),
 		Clock:  func() time.Time { return r.now },
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.config)) {
@@ -334,13 +334,11 @@ func (r *replay) setProviders(c *auth.Config, raw json.RawMessage) error {
 		return err
 	}
 	for _, members := range list {
-		var overrides map[string]json.RawMessage
-		if o, ok := members["wrapOptions"]; ok {
-			if err := json.Unmarshal(o, &overrides); err != nil {
+		if overrides, ok := members["wrapOptions"]; ok {
+			if err := json.Unmarshal(overrides, &members); err != nil {
 				return err
 			}
 		}
-		maps.Copy(members, overrides)
 		whole, err := json.Marshal(members)
 		if err != nil {
 			return err
@@ -796,10 +794,8 @@ func (c *recordedCallback) session(p auth.SessionParams) (*auth.Session, error) 
 		}
 		s.User = &u
 	case "add":
-		s.Extra = maps.Clone(s.Extra)
-		if s.Extra == nil {
-			s.Extra = map[string]any{}
-		}
+		s.Extra = map[string]any{}
+		maps.Copy(s.Extra, p.Session.Extra)
 		maps.Copy(s.Extra, c.Fields)
 	default:
 		return nil, fmt.Errorf("unknown session callback %q", c.Kind)

@@ -9,15 +9,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // entries are the headings of docs/differences.md, each with whether the entry
 // names TestReplay as its proof.
 func entries(t *testing.T) map[string]bool {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "differences.md"))
-	require.NoError(t, err)
+	page := must(os.ReadFile(filepath.Join("..", "..", "..", "docs", "differences.md")))(t)
 	all := map[string]bool{}
 	for _, section := range strings.Split(string(page), "\n### ")[1:] {
 		heading, text, _ := strings.Cut(section, "\n")
@@ -38,11 +36,9 @@ func checkPage(t *testing.T, used []string) {
 	t.Helper()
 	page := entries(t)
 	for _, entry := range used {
-		if claims, ok := page[entry]; !ok {
-			t.Errorf("a recording differs, and docs/differences.md has no heading %q", entry)
-		} else if !claims {
-			t.Errorf("docs/differences.md, %q: recordings differ by it, and it does not name TestReplay", entry)
-		}
+		claims, ok := page[entry]
+		assert.Truef(t, ok, "a recording differs, and docs/differences.md has no heading %q", entry)
+		assert.Truef(t, claims || !ok, "docs/differences.md, %q: recordings differ by it, and it does not name TestReplay", entry)
 	}
 	for entry, claims := range page {
 		assert.Falsef(t, claims && !slices.Contains(used, entry),

@@ -1,6 +1,7 @@
 package golden_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -62,28 +63,14 @@ func fixMethods(r *replay, s *step) bool {
 	}
 	s.Response.Status, s.Logs = http.StatusOK, nil
 	if action, _ := r.path(s); action == "session" {
-		maps.Copy(s.Response.Headers, map[string]string{"cache-control": "private, no-cache, no-store", "expires": "0", "pragma": "no-cache"})
+		maps.Copy(s.Response.Headers, notCached)
 	}
 	s.Response.Body = nil
 	return true
 }
 
-// everyText applies f to all texts in a JSON value, in place.
-func everyText(x any, f func(string) string) any {
-	switch x := x.(type) {
-	case string:
-		return f(x)
-	case map[string]any:
-		for k, v := range x {
-			x[k] = everyText(v, f)
-		}
-	case []any:
-		for i, v := range x {
-			x[i] = everyText(v, f)
-		}
-	}
-	return x
-}
+// notCached are the headers of a session.
+var notCached = map[string]string{"cache-control": "private, no-cache, no-store", "expires": "0", "pragma": "no-cache"}
 
 func items(x any) []any {
 	l, _ := x.([]any)
@@ -381,7 +368,11 @@ func fixCustomPageQuery(_ *replay, s *step) bool {
 
 func fixRootBasePath(r *replay, s *step) bool {
 	changed := false
-	single := func(text string) string {
+	single := func(leaf any) any {
+		text, ok := leaf.(string)
+		if !ok {
+			return leaf
+		}
 		fixed := strings.ReplaceAll(text, r.scenario.Origin+"//", r.scenario.Origin+"/")
 		changed = changed || fixed != text
 		return fixed
@@ -389,9 +380,9 @@ func fixRootBasePath(r *replay, s *step) bool {
 	if !slices.Contains([]string{"/", `""`, `"/"`}, string(r.config["basePath"])) && !strings.Contains(s.Request.URL, r.scenario.Origin+"/providers") {
 		return false
 	}
-	everyText(s.Response.Body, single)
+	s.Response.Body = object(copied(s.Response.Body, single))
 	for name, value := range s.Response.Headers {
-		s.Response.Headers[name] = single(value)
+		s.Response.Headers[name] = single(value).(string)
 	}
 	return changed
 }
@@ -429,9 +420,6 @@ func fixStableSubject(r *replay, s *step) bool {
 		if first, ok := r.subjects[key]; ok {
 			r.values.own[name[1]] = r.values.own[first]
 		} else {
-			if r.subjects == nil {
-				r.subjects = map[string]string{}
-			}
 			r.subjects[key] = name[1]
 		}
 		return true
@@ -559,9 +547,7 @@ func fixUnreadSession(r *replay, s *step) bool {
 	s.Response.Status = http.StatusServiceUnavailable
 	s.Response.Headers["retry-after"] = "5"
 	if s.Request.Method == http.MethodPost {
-		for name, value := range map[string]string{"cache-control": "private, no-cache, no-store", "expires": "0", "pragma": "no-cache"} {
-			s.Response.Headers[name] = value
-		}
+		maps.Copy(s.Response.Headers, notCached)
 	}
 	s.Response.Body = map[string]any{"type": "json", "value": map[string]any{"message": "The session could not be read. Try again."}}
 	s.Response.SetCookies = slices.DeleteFunc(s.Response.SetCookies, func(c recordedCookie) bool { return strings.Contains(c.Name, "session-token") })
@@ -594,11 +580,13 @@ func fixMissingSecret(_ *replay, s *step) bool {
 func fixAccountOwner(r *replay, s *step) bool {
 	changed := false
 	set := func(account map[string]any, owner any) {
+		before := account["userId"]
 		if owner == nil {
 			delete(account, "userId")
 		} else {
 			account["userId"] = owner
 		}
+		changed = changed || before != owner
 	}
 	for _, c := range s.CallbackCalls {
 		args := object(c.Args)
@@ -606,25 +594,19 @@ func fixAccountOwner(r *replay, s *step) bool {
 		if account == nil || user == nil {
 			continue
 		}
-		before, owner := account["userId"], user["id"]
+		owner := user["id"]
 		if kind := account["type"]; c.Callback == "signIn" && r.store != nil && kind != "credentials" {
-			asked := map[any]string{"email": "getUserByEmail"}[kind]
-			if asked == "" {
-				asked = "getUserByAccount"
-			}
+			asked := cmp.Or(map[any]string{"email": "getUserByEmail"}[kind], "getUserByAccount")
 			if i := slices.IndexFunc(s.AdapterCalls, func(c recordedCall) bool { return c.Method == asked }); i >= 0 && s.AdapterCalls[i].Result == nil {
 				owner = nil // nobody has it yet
 			}
 		}
 		set(account, owner)
-		changed = changed || before != account["userId"]
 	}
 	for _, e := range s.Events {
 		message := object(e.Message)
 		if account, user := object(message["account"]), object(message["user"]); account != nil && user != nil {
-			before := account["userId"]
 			set(account, user["id"])
-			changed = changed || before != account["userId"]
 		}
 	}
 	return changed

@@ -160,19 +160,9 @@ func unrefused(err error) error {
 
 func writeDepartures(t *testing.T, found []departure) {
 	t.Helper()
-	var b strings.Builder
-	b.WriteString("[\n")
-	for i, d := range found {
-		line, err := json.Marshal(d)
-		require.NoError(t, err)
-		b.Write(line)
-		if i < len(found)-1 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\n')
-	}
-	b.WriteString("]\n")
-	require.NoError(t, os.WriteFile(filepath.Join(dataDir, "departures.json"), []byte(b.String()), 0o644))
+	lines := mapped(found, func(d departure) string { return string(must(json.Marshal(d))(t)) })
+	file := "[\n" + strings.Join(lines, ",\n") + "\n]\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dataDir, "departures.json"), []byte(file), 0o644))
 }
 
 // TestDefaultChecks checks which checks a provider has if none are configured.
@@ -185,13 +175,21 @@ func TestDefaultChecks(t *testing.T) {
 	}
 	c := auth.Config{Secret: []string{liveSecret}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{p}}
 	resp := serve(t, c, http.MethodPost, "/auth/signin/idp", nil, "")
-	location, err := resp.Location()
-	require.NoError(t, err)
+	location := must(resp.Location())(t)
 	for _, name := range []string{"state", "code_challenge", "code_challenge_method"} {
 		assert.NotEmptyf(t, location.Query().Get(name), "got %s, want a %s in it", location, name)
 	}
 	for _, name := range []string{"authjs.state", "authjs.pkce.code_verifier"} {
 		assert.Truef(t, slices.ContainsFunc(resp.Cookies(), func(c *http.Cookie) bool { return c.Name == name }),
 			"got cookies %v, want %s", resp.Cookies(), name)
+	}
+}
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
 	}
 }

@@ -42,9 +42,6 @@ func (r *replay) answerOfHandler(hr *http.Request, c auth.Config) (*http.Respons
 		}
 		made = &madeHandler{callbacks: r.callbacks, failingEvents: r.failingEvents}
 		made.handler, made.err = auth.New(c)
-		if r.handlers == nil {
-			r.handlers = map[string]*madeHandler{}
-		}
 		r.handlers[string(encoded)] = made
 	}
 	if made.err != nil {

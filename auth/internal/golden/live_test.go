@@ -181,8 +181,7 @@ func (l *exchangeList) callbackURLs(t *testing.T) {
 		l.get("/auth/csrf", "authjs.callback-url="+encodeURIComponent(u))
 		l.form("/auth/signout", "csrfToken="+liveToken+"&callbackUrl="+url.QueryEscape(u), liveCSRF)
 		l.form("/auth/callback/credentials?callbackUrl=%2Fquery", "username=ada&password=lovelace&csrfToken="+liveToken+"&callbackUrl="+url.QueryEscape(u), liveCSRF)
-		body, err := json.Marshal(map[string]any{"csrfToken": liveToken, "callbackUrl": u})
-		require.NoError(t, err)
+		body := must(json.Marshal(map[string]any{"csrfToken": liveToken, "callbackUrl": u}))(t)
 		l.json("/auth/signout", string(body), liveCSRF)
 	}
 }
@@ -248,10 +247,9 @@ func (l *exchangeList) sessions(t *testing.T) {
 		{"name": "", "email": "", "picture": ""}, {"name": 1, "email": true, "picture": []any{1}}, {"name": map[string]any{"a": 1}},
 		{"x": 1}, {"sub": 5}, {"name": "<&>\u2028ü"}, {"nbf": 1}, {"blob": strings.Repeat("x", 6000)},
 	} {
-		cookies := []string{}
-		for _, c := range jwt.SplitChunks(name, mint(claims, time.Hour)) {
-			cookies = append(cookies, c.Name+"="+c.Value)
-		}
+		cookies := mapped(jwt.SplitChunks(name, mint(claims, time.Hour)), func(c jwt.Cookie) string {
+			return c.Name + "=" + c.Value
+		})
 		l.get("/auth/session", cookies...)
 		l.get("/auth/signin", cookies...)
 		l.add(map[string]any{"callbacks": map[string]any{"session": "session-token"}}, http.MethodGet, "/auth/session", cookieHeaders(nil, cookies), nil)
@@ -354,8 +352,7 @@ func (x exchange) serve(t *testing.T) *response {
 			liveCallbacks(&c, object(value))
 			continue
 		}
-		raw, err := json.Marshal(value)
-		require.NoError(t, err)
+		raw := must(json.Marshal(value))(t)
 		require.NoError(t, options[name](nil, &c, raw))
 	}
 	c.Session.UpdateAge = new(time.Duration) // as in Auth.js, which replaces a token each time it reads one
@@ -363,15 +360,13 @@ func (x exchange) serve(t *testing.T) *response {
 	if x.Request.Body != nil {
 		body = strings.NewReader(*x.Request.Body)
 	}
-	hr, err := http.NewRequestWithContext(t.Context(), x.Request.Method, x.Request.URL, body)
-	require.NoError(t, err)
+	hr := must(http.NewRequestWithContext(t.Context(), x.Request.Method, x.Request.URL, body))(t)
 	for name, value := range x.Request.Headers {
 		hr.Header.Set(name, value)
 	}
 	resp := auth.Auth(hr, c)
 	defer resp.Body.Close()
-	read, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	read := must(io.ReadAll(resp.Body))(t)
 	return &response{resp, read}
 }
 
@@ -441,7 +436,6 @@ func describe(t *testing.T, status int, header func(string) string, cookies []st
 	case json.Unmarshal([]byte(body), &value) != nil:
 		return text + "\n\t" + body
 	}
-	canonical, err := json.Marshal(value)
-	require.NoError(t, err)
+	canonical := must(json.Marshal(value))(t)
 	return text + "\n\t" + string(canonical)
 }

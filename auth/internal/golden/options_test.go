@@ -17,7 +17,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/jwt"
 	"github.com/gatehouse-go/gatehouse/auth/providers"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // tally counts the rows of a group of vectors by outcome.
@@ -108,9 +107,8 @@ func TestDefaultCookieVectors(t *testing.T) {
 			parts := slices.DeleteFunc(strings.Split(got, "; "), func(a string) bool {
 				return strings.HasPrefix(a, "Expires=") || key == "sessionToken" && strings.HasPrefix(a, "Max-Age=")
 			})
-			if got := strings.Join(parts, "; "); !ok || got != setCookieAttributes(attributes) || want.Options.SameSite != "lax" {
-				t.Errorf("%s: got %q, want %q", want.Name, got, setCookieAttributes(attributes))
-			}
+			assert.Truef(t, ok && want.Options.SameSite == "lax", "%s is not set, or SameSite is not lax", want.Name)
+			assert.Equal(t, setCookieAttributes(attributes), strings.Join(parts, "; "), want.Name)
 			c.exact++
 		}
 	}
@@ -212,10 +210,7 @@ func TestMergeVectors(t *testing.T) {
 			case float64:
 				opts = append(opts, providers.WithOptions(func(p *auth.OAuth) { p.Name = fmt.Sprint(a) }))
 			case []any:
-				checks := []auth.Check{}
-				for _, x := range a {
-					checks = append(checks, auth.Check(fmt.Sprint(x)))
-				}
+				checks := mapped(a, func(x any) auth.Check { return auth.Check(fmt.Sprint(x)) })
 				opts = append(opts, providers.WithOptions(func(p *auth.OAuth) { p.Checks = checks }))
 			case map[string]any:
 				for name, value := range a {
@@ -236,13 +231,11 @@ func TestMergeVectors(t *testing.T) {
 			c.meaningless++
 			continue
 		}
-		made, err := providers.ByID("github", append(opts, providers.WithClient("id", "secret"))...)
-		require.NoError(t, err)
+		made := must(providers.ByID("github", append(opts, providers.WithClient("id", "secret"))...))(t)
 		config := auth.Config{Secret: []string{liveSecret}, SkipCSRFCheck: auth.SkipCSRFCheck, Providers: []auth.Provider{made}}
 		list := serve(t, config, http.MethodGet, "/auth/providers", nil, "")
 		resp := serve(t, config, http.MethodPost, "/auth/signin/github", nil, "")
-		u, err := url.Parse(resp.Header.Get("Location"))
-		require.NoError(t, err)
+		u := must(url.Parse(resp.Header.Get("Location")))(t)
 		switch a := row.Result["a"].(type) {
 		case float64:
 			want := fmt.Sprintf(`"name":"%v"`, a)

@@ -23,7 +23,7 @@ func page(body string) (map[string]any, error) {
 	for {
 		token, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
-			return p.summary(), nil
+			return comparedPage(map[string]any{"forms": p.forms, "links": p.links, "bodyClass": p.bodyClass}, p.failed), nil
 		}
 		if err != nil {
 			return nil, err
@@ -93,13 +93,9 @@ func (p *pageReader) open(name string, a map[string]any) {
 	}
 }
 
-func (p *pageReader) summary() map[string]any {
-	return comparedPage(map[string]any{"forms": p.forms, "links": p.links, "bodyClass": p.bodyClass}, p.failed)
-}
-
 // comparedPage returns what is compared of a page.
 func comparedPage(p map[string]any, failed bool) map[string]any {
-	forms, links := []any{}, []any{}
+	forms := []any{}
 	for _, f := range items(p["forms"]) {
 		form, fields := object(f), map[string]any{}
 		for _, i := range items(form["inputs"]) {
@@ -112,13 +108,6 @@ func comparedPage(p map[string]any, failed bool) map[string]any {
 		forms = append(forms, map[string]any{"action": action, "method": strings.ToUpper(text(form, "method")), "fields": fields})
 	}
 	slices.SortFunc(forms, func(a, b any) int { return cmp.Compare(text(object(a), "action"), text(object(b), "action")) })
-	for _, l := range items(p["links"]) {
-		links = append(links, object(l)["href"])
-	}
+	links := mapped(items(p["links"]), func(l any) any { return object(l)["href"] })
 	return map[string]any{"forms": forms, "links": links, "failed": failed, "bodyClass": p["bodyClass"]}
-}
-
-// recordedPage returns what is compared of a recorded page.
-func recordedPage(body map[string]any) map[string]any {
-	return comparedPage(body, body["errorText"] != nil)
 }

@@ -102,15 +102,21 @@ func (r *recorder) idpCall(hr *http.Request, body []byte) {
 	r.idpCalls = append(r.idpCalls, c)
 }
 
-// logs is a log handler that keeps the types of the logged errors, at every
-// level: a mistake of a client is not logged as an error of the server.
-type logs struct{ rec *recorder }
+// logHandler is a log handler for every level.
+type logHandler func(record slog.Record)
 
-func (logs) Enabled(context.Context, slog.Level) bool { return true }
-func (l logs) WithAttrs([]slog.Attr) slog.Handler     { return l }
-func (l logs) WithGroup(string) slog.Handler          { return l }
+func (logHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h logHandler) WithAttrs([]slog.Attr) slog.Handler     { return h }
+func (h logHandler) WithGroup(string) slog.Handler          { return h }
 
-func (l logs) Handle(_ context.Context, record slog.Record) error {
+func (h logHandler) Handle(_ context.Context, record slog.Record) error {
+	h(record)
+	return nil
+}
+
+// log keeps the types of the logged errors, at every level: a mistake of a
+// client is not logged as an error of the server.
+func (r *recorder) log(record slog.Record) {
 	name := "Error"
 	var failure error
 	record.Attrs(func(a slog.Attr) bool {
@@ -123,13 +129,12 @@ func (l logs) Handle(_ context.Context, record slog.Record) error {
 		return true
 	})
 	if failure == nil || record.Level < slog.LevelInfo {
-		return nil
+		return
 	}
-	l.rec.mu.Lock()
-	defer l.rec.mu.Unlock()
-	l.rec.errorTypes = append(l.rec.errorTypes, name)
-	l.rec.errors = append(l.rec.errors, failure)
-	return nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errorTypes = append(r.errorTypes, name)
+	r.errors = append(r.errors, failure)
 }
 
 // The values of the auth package in the spelling of the recording.

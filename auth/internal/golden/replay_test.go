@@ -60,6 +60,7 @@ func newReplay(s *scenario) *replay {
 	start := time.UnixMilli(int64(s.Now * 1000)).UTC()
 	r := &replay{
 		scenario: s, rec: &recorder{}, now: start, config: maps.Clone(s.Config), diffs: map[string][]diff{}, applied: map[string]bool{},
+		handlers: map[string]*madeHandler{}, subjects: map[string]string{},
 		values: &values{start: start, recorded: s.Bindings, own: map[string]string{}},
 	}
 	r.values.applied = r.applied
@@ -169,10 +170,7 @@ func (r *replay) csrf(s *step) error {
 	}
 	r.check("status", float64(200), float64(resp.StatusCode))
 	r.check("body.csrfToken", s.CSRFToken, got.CSRFToken)
-	names := []any{}
-	for _, c := range resp.Cookies() {
-		names = append(names, c.Name)
-	}
+	names := mapped(resp.Cookies(), func(c *http.Cookie) any { return c.Name })
 	r.check("setCookies", anyList(s.SetCookies), names)
 	if len(resp.Cookies()) > 0 {
 		hash := strings.ReplaceAll(s.CSRFToken, "csrfToken", "csrfHash")
@@ -186,9 +184,14 @@ func (r *replay) csrf(s *step) error {
 }
 
 func anyList[T any](list []T) []any {
-	out := []any{}
+	return mapped(list, func(x T) any { return x })
+}
+
+// mapped returns what f makes of each element.
+func mapped[S, T any](list []S, f func(S) T) []T {
+	out := []T{}
 	for _, x := range list {
-		out = append(out, x)
+		out = append(out, f(x))
 	}
 	return out
 }
@@ -206,11 +209,8 @@ func (r *replay) send(s *step) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.sentCookies = nil
 	r.sent = jwt.ParseCookies(hr.Header.Get("Cookie"))
-	for _, c := range r.sent {
-		r.sentCookies = append(r.sentCookies, c.Name)
-	}
+	r.sentCookies = mapped(r.sent, func(c jwt.Cookie) string { return c.Name })
 	r.rec.reset()
 	r.env, r.raw, r.callbacks, r.failingEvents = nil, false, nil, nil
 	r.idpQueue = slices.Clone(s.IDPCalls)
@@ -267,10 +267,9 @@ func (r *replay) httpRequest(q *recordedRequest) (*http.Request, error) {
 	if b := q.Body; b != nil {
 		switch b.Type {
 		case "form":
-			var pairs []string
-			for _, f := range b.Fields {
-				pairs = append(pairs, url.QueryEscape(f[0])+"="+url.QueryEscape(r.values.expand(f[1])))
-			}
+			pairs := mapped(b.Fields, func(f [2]string) string {
+				return url.QueryEscape(f[0]) + "=" + url.QueryEscape(r.values.expand(f[1]))
+			})
 			body, contentType = strings.NewReader(strings.Join(pairs, "&")), "application/x-www-form-urlencoded"
 		case "json":
 			encoded, err := json.Marshal(r.values.expandAll(b.Value))
@@ -353,16 +352,13 @@ func (r *replay) request(s *step) error {
 	r.compareCalls("adapter", s.AdapterCalls, r.rec.adapterCalls, func(c recordedCall) string { return c.Method })
 	r.compareCalls("callbacks", r.visible(s.CallbackCalls), r.rec.callbackCalls, func(c recordedCall) string { return c.Callback })
 	r.compareCalls("provider", s.ProviderCalls, r.rec.providerCalls, func(c recordedCall) string { return c.Call })
-	var events []recordedCall
-	for _, e := range s.Events {
-		events = append(events, recordedCall{Call: e.Event, Args: e.Message})
-	}
+	events := mapped(s.Events, func(e recordedEvent) recordedCall { return recordedCall{Call: e.Event, Args: e.Message} })
 	r.compareCalls("events", events, r.rec.events, func(c recordedCall) string { return c.Call })
 	for _, e := range s.Emails {
 		fillTheme(object(object(e)["theme"]))
 	}
 	r.check("emails", anyList(s.Emails), anyList(r.rec.emails))
-	r.compareIDPCalls(s.IDPCalls)
+	r.check("idp", mapped(s.IDPCalls, recordedIDPCall.wanted), anyList(r.rec.idpCalls))
 	var trace []string
 	for _, line := range s.Trace {
 		if strings.HasPrefix(line, "log.") || line == "callback.redirect" && r.callbacks["redirect"] == nil {
@@ -411,13 +407,7 @@ func (r *replay) visible(calls []recordedCall) []recordedCall {
 
 // compareCalls compares calls pairwise as long as their names agree.
 func (r *replay) compareCalls(at string, want []recordedCall, got []call, name func(recordedCall) string) {
-	var wanted, made []string
-	for _, c := range want {
-		wanted = append(wanted, name(c))
-	}
-	for _, c := range got {
-		made = append(made, c.name)
-	}
+	wanted, made := mapped(want, name), mapped(got, func(c call) string { return c.name })
 	r.check(at, strings.Join(wanted, ", "), strings.Join(made, ", "))
 	used := make([]bool, len(got))
 	for i, c := range want {
@@ -453,14 +443,6 @@ func (r *replay) dropKeyFetches(s *step) {
 }
 
 const metadataPath = "/.well-known/openid-configuration"
-
-func (r *replay) compareIDPCalls(want []recordedIDPCall) {
-	var wanted []any
-	for _, c := range want {
-		wanted = append(wanted, c.wanted())
-	}
-	r.check("idp", anyList(wanted), anyList(r.rec.idpCalls))
-}
 
 // wanted returns the call in the form in which we record calls.
 func (c recordedIDPCall) wanted() any {
@@ -541,7 +523,7 @@ func (r *replay) compareBody(want map[string]any, resp *response) error {
 			return fmt.Errorf("HTML: %w", err)
 		}
 		r.applied[ownPages] = true
-		r.check("page", recordedPage(want), shown)
+		r.check("page", comparedPage(want, want["errorText"] != nil), shown)
 	default:
 		return fmt.Errorf("unknown body %v", want["type"])
 	}
@@ -550,29 +532,13 @@ func (r *replay) compareBody(want map[string]any, resp *response) error {
 
 // checkExactly compares JSON bodies, and treats null and absent as different.
 func (r *replay) checkExactly(at string, want, got any) {
-	r.check(at, markNull(want), markNull(got))
-}
-
-func markNull(x any) any {
-	switch x := x.(type) {
-	case nil:
-		return "null"
-	case map[string]any:
-		out := map[string]any{}
-		for k, v := range x {
-			if v != "{{undefined}}" {
-				out[k] = markNull(v)
-			}
+	markNull := func(leaf any) any {
+		if leaf == nil {
+			return "null"
 		}
-		return out
-	case []any:
-		out := []any{}
-		for _, v := range x {
-			out = append(out, markNull(v))
-		}
-		return out
+		return leaf
 	}
-	return x
+	r.check(at, copied(want, markNull), copied(got, markNull))
 }
 
 // compareCookies compares the Set-Cookie headers in order, and the attributes
@@ -582,14 +548,8 @@ func (r *replay) compareCookies(want []recordedCookie, resp *response) {
 	if len(want) == 0 && (strings.Contains(resp.Header.Get("Location"), "error=") || strings.Contains(string(resp.body), "error=")) {
 		got = r.withoutSpentChecks(got)
 	}
-	var wanted, made []string
-	for _, c := range want {
-		wanted = append(wanted, c.Name)
-	}
-	for _, line := range got {
-		name, _, _ := strings.Cut(line, "=")
-		made = append(made, name)
-	}
+	wanted := mapped(want, func(c recordedCookie) string { return c.Name })
+	made := mapped(got, func(line string) string { return splitSetCookie(line).name })
 	r.check("cookies", strings.Join(wanted, ", "), strings.Join(made, ", "))
 	for _, c := range want {
 		i := slices.Index(made, c.Name)
@@ -718,8 +678,8 @@ func (r *replay) compareInternal(want map[string]any, resp *response) {
 	r.compareCookies(cookies, resp)
 }
 
-// adapted rewrites recorded arguments for the differences between the two
-// interfaces, which are the same everywhere:
+// adapted rewrites recorded arguments, in place, for the differences between the
+// two interfaces, which are the same everywhere:
 //
 //   - false and absent are the same, because Go has no undefined;
 //   - with database sessions the session callback gets the session that the
@@ -732,7 +692,6 @@ func (r *replay) compareInternal(want map[string]any, resp *response) {
 //   - a value that was recorded as it is but depends on a random value, such as
 //     the hash of a hash, matches any value of its form.
 func (r *replay) adapted(at, name string, args any) any {
-	args = clone(args)
 	m, _ := args.(map[string]any)
 	switch {
 	case at == "adapter" && name == "useVerificationToken":
@@ -782,20 +741,20 @@ var columns = []string{
 	"session_state", "expires_at", "authorization_details",
 }
 
-func clone(x any) any {
+// copied returns a copy of a JSON value, without the members that are undefined.
+// f gives the values that contain no others.
+func copied(x any, f func(leaf any) any) any {
 	switch x := x.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(x))
 		for k, v := range x {
-			out[k] = clone(v)
+			if v != "{{undefined}}" {
+				out[k] = copied(v, f)
+			}
 		}
 		return out
 	case []any:
-		out := make([]any, len(x))
-		for i, v := range x {
-			out[i] = clone(v)
-		}
-		return out
+		return mapped(x, func(v any) any { return copied(v, f) })
 	}
-	return x
+	return f(x)
 }

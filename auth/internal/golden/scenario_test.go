@@ -17,15 +17,15 @@ const dataDir = "../../testdata/golden"
 
 // scenario is one browser with one configuration.
 type scenario struct {
-	Name, Topic, Description, Quirk string
-	Now                             float64
-	Origin                          string
-	Config                          map[string]json.RawMessage
-	Seed                            storeRows
-	IDP                             idpOptions
-	Steps                           []step
-	FinalStore                      *storeRows
-	Bindings                        map[string]binding
+	Name, Topic string
+	Now         float64
+	Origin      string
+	Config      map[string]json.RawMessage
+	Seed        storeRows
+	IDP         idpOptions
+	Steps       []step
+	FinalStore  *storeRows
+	Bindings    map[string]binding
 
 	raw json.RawMessage
 }
@@ -47,8 +47,7 @@ type binding struct {
 
 // step is one event of a scenario.
 type step struct {
-	Kind, Label, Comment string
-	T                    float64
+	Kind, Label string
 
 	// request and csrf
 	Request       recordedRequest
@@ -66,16 +65,9 @@ type step struct {
 	Logs          []recordedLog
 
 	// the rest
-	AuthorizationURL string
-	Options          map[string]any
-	Result           json.RawMessage
-	Seconds          float64
-	Patch            map[string]json.RawMessage
-	Payload          map[string]any
-	Secret           json.RawMessage
-	Salt, Bind       string
-	MaxAge           float64
-	Name, Value      string
+	Seconds           float64
+	Patch             map[string]json.RawMessage
+	Bind, Name, Value string
 }
 
 type recordedRequest struct {
@@ -104,8 +96,8 @@ type recordedCookie struct {
 }
 
 type recordedCall struct {
-	Method, Callback, Call, Provider string
-	Args, Result, Throws             any
+	Method, Callback, Call string
+	Args, Result, Throws   any
 }
 
 type recordedEvent struct {
@@ -120,12 +112,11 @@ type recordedIDPCall struct {
 	Response    struct {
 		Status      int
 		ContentType string
-		Headers     map[string]string
 		Body        any
 	}
 }
 
-type recordedLog struct{ Level, Type, Code string }
+type recordedLog struct{ Level, Type string }
 
 // ordered is a JSON object of texts that keeps the order of its members.
 type ordered []member
@@ -157,8 +148,7 @@ func (o *ordered) UnmarshalJSON(data []byte) error {
 // load reads a file of the recording.
 func load[T any](t testing.TB, name string) T {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dataDir, name))
-	require.NoError(t, err)
+	data := must(os.ReadFile(filepath.Join(dataDir, name)))(t)
 	var v T
 	require.NoError(t, json.Unmarshal(data, &v), name)
 	return v

@@ -78,11 +78,7 @@ func parseDate(s string) (time.Time, error) {
 
 // Missing lists the methods that the scenario leaves out.
 func (s *store) Missing() []string {
-	var names []string
-	for _, m := range s.omit {
-		names = append(names, strings.ToUpper(m[:1])+strings.ReplaceAll(m[1:], "ById", "ByID"))
-	}
-	return names
+	return mapped(s.omit, func(m string) string { return capital(strings.ReplaceAll(m, "ById", "ByID")) })
 }
 
 // call records a call and returns the error with which it must fail, or nil.
@@ -317,17 +313,9 @@ func (s *store) UpdateAuthenticatorCounter(_ context.Context, id string, counter
 // rows returns the content of the store in the form of the recording.
 func (s *store) rows() map[string]any {
 	return map[string]any{
-		"users": tableOf(s.users, userRow), "accounts": tableOf(s.accounts, accountRow),
-		"sessions": tableOf(s.sessions, sessionRow), "verificationTokens": tableOf(s.tokens, tokenRow),
+		"users": anyList(mapped(s.users, userRow)), "accounts": anyList(mapped(s.accounts, accountRow)),
+		"sessions": anyList(mapped(s.sessions, sessionRow)), "verificationTokens": anyList(mapped(s.tokens, tokenRow)),
 	}
-}
-
-func tableOf[T any](rows []T, row func(T) map[string]any) []any {
-	out := []any{}
-	for _, r := range rows {
-		out = append(out, row(r))
-	}
-	return out
 }
 
 // These functions return rows as JSON objects. Unknown values are absent.

@@ -1,8 +1,10 @@
 package golden_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -21,8 +23,6 @@ type values struct {
 	own      map[string]string
 	secrets  []string        // all that were configured, to read our own tokens with
 	applied  map[string]bool // the entries of docs/differences.md that explain what occurred
-	// chunked counts our tokens that were split into chunks.
-	chunked int
 	// found is called for each difference in the payload of one of our tokens.
 	found func(d diff)
 }
@@ -145,30 +145,18 @@ func (v *values) expand(s string) string {
 // expandAll expands all texts in a JSON value. Numbers that were recorded as
 // text become numbers.
 func (v *values) expandAll(x any) any {
-	switch x := x.(type) {
-	case string:
-		if strings.HasPrefix(x, "{{epoch:") && strings.HasSuffix(x, "}}") {
-			if f, err := strconv.ParseFloat(v.expand(x), 64); err == nil {
+	return copied(x, func(leaf any) any {
+		s, ok := leaf.(string)
+		if !ok {
+			return leaf
+		}
+		if strings.HasPrefix(s, "{{epoch:") && strings.HasSuffix(s, "}}") {
+			if f, err := strconv.ParseFloat(v.expand(s), 64); err == nil {
 				return f
 			}
 		}
-		return v.expand(x)
-	case map[string]any:
-		out := make(map[string]any, len(x))
-		for k, e := range x {
-			if e != "{{undefined}}" {
-				out[k] = v.expandAll(e)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(x))
-		for i, e := range x {
-			out[i] = v.expandAll(e)
-		}
-		return out
-	}
-	return x
+		return v.expand(s)
+	})
 }
 
 // match compares a text with a recorded one, and binds the placeholders that
@@ -176,14 +164,10 @@ func (v *values) expandAll(x any) any {
 func (v *values) match(want, got string) bool {
 	var re strings.Builder
 	var fresh []string
-	rest := want
-	for {
-		loc := placeholder.FindStringSubmatchIndex(rest)
-		if loc == nil {
-			break
-		}
-		re.WriteString(regexp.QuoteMeta(rest[:loc[0]]))
-		name := rest[loc[2]:loc[3]]
+	end := 0
+	for _, loc := range placeholder.FindAllStringSubmatchIndex(want, -1) {
+		re.WriteString(regexp.QuoteMeta(want[end:loc[0]]))
+		name := want[loc[2]:loc[3]]
 		form := pattern(name)
 		known, ok := v.lookup(name)
 		switch {
@@ -193,11 +177,11 @@ func (v *values) match(want, got string) bool {
 			fresh = append(fresh, name)
 			re.WriteString("(" + form + ")")
 		default:
-			re.WriteString(regexp.QuoteMeta(rest[loc[0]:loc[1]]))
+			re.WriteString(regexp.QuoteMeta(want[loc[0]:loc[1]]))
 		}
-		rest = rest[loc[1]:]
+		end = loc[1]
 	}
-	re.WriteString(regexp.QuoteMeta(rest))
+	re.WriteString(regexp.QuoteMeta(want[end:]))
 	if len(fresh) == 0 {
 		return v.expand(want) == got || want == got
 	}
@@ -226,11 +210,7 @@ func (v *values) bind(name, value string) {
 	if value == b.Value {
 		return
 	}
-	if base, index, ok := strings.Cut(name, "["); ok && index == "0]" {
-		_ = base // openChunks reads it
-		return
-	}
-	if b.Kind == "jwe" {
+	if b.Kind == "jwe" && !strings.HasSuffix(name, "[0]") { // openChunks reads chunks
 		v.open(name, value, b)
 	}
 }
@@ -252,7 +232,6 @@ func (v *values) openChunks() {
 		}
 		v.own[base] = token.String()
 		if token.String() != v.recorded[base].Value {
-			v.chunked++
 			v.open(base, token.String(), v.recorded[base])
 		}
 	}
@@ -314,7 +293,10 @@ func (v *values) compare(at string, want, got any) []diff {
 			break
 		}
 		var diffs []diff
-		for _, k := range keys(want, g) {
+		both := map[string]any{}
+		maps.Copy(both, want)
+		maps.Copy(both, g)
+		for _, k := range slices.Sorted(maps.Keys(both)) {
 			w, g := want[k], g[k]
 			if w == "{{undefined}}" {
 				w = nil
@@ -343,20 +325,6 @@ func (v *values) compare(at string, want, got any) []diff {
 	return []diff{{at, v.show(want), v.show(got)}}
 }
 
-func keys(a, b map[string]any) []string {
-	var all []string
-	for k := range a {
-		all = append(all, k)
-	}
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			all = append(all, k)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
 var (
 	randomJWE  = regexp.MustCompile(`[\w-]{20,}\.\.[\w-]{16,}\.[\w-]+\.[\w-]+`)
 	randomHex  = regexp.MustCompile(`\b` + hex64 + `\b`)
@@ -376,21 +344,13 @@ func (v *values) show(x any) string {
 		b, _ := json.Marshal(x)
 		s = string(b)
 	}
-	type pair struct{ name, value string }
-	var known []pair
-	for name, value := range v.own {
-		if len(value) > 8 {
-			known = append(known, pair{name, value})
-		}
+	longestFirst := func(a, b string) int {
+		return cmp.Or(len(v.own[b])-len(v.own[a]), strings.Compare(a, b))
 	}
-	slices.SortFunc(known, func(a, b pair) int {
-		if n := len(b.value) - len(a.value); n != 0 {
-			return n
+	for _, name := range slices.SortedFunc(maps.Keys(v.own), longestFirst) {
+		if value := v.own[name]; len(value) > 8 {
+			s = strings.ReplaceAll(s, value, "{{"+name+"}}")
 		}
-		return strings.Compare(a.name, b.name)
-	})
-	for _, p := range known {
-		s = strings.ReplaceAll(s, p.value, "{{"+p.name+"}}")
 	}
 	s = randomJWE.ReplaceAllString(s, "(JWE)")
 	s = randomHex.ReplaceAllString(s, "(hex)")

@@ -46,15 +46,13 @@ func sha256Hex(s string) string {
 func serve(t *testing.T, c auth.Config, method, path string, header http.Header, body string) *response {
 	t.Helper()
 	c.TrustHost, c.Logger = new(true), slog.New(slog.DiscardHandler)
-	hr, err := http.NewRequestWithContext(t.Context(), method, origin+path, strings.NewReader(body))
-	require.NoError(t, err)
+	hr := must(http.NewRequestWithContext(t.Context(), method, origin+path, strings.NewReader(body)))(t)
 	for name, values := range header {
 		hr.Header[name] = values
 	}
 	resp := auth.Auth(hr, c)
 	defer resp.Body.Close()
-	read, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	read := must(io.ReadAll(resp.Body))(t)
 	return &response{resp, read}
 }
 
@@ -70,9 +68,8 @@ func guessable(secrets list) bool {
 func wantRefused(t *testing.T, resp *response) {
 	t.Helper()
 	explained(t, "Short secrets are refused")
-	if err := wantRefusal(resp.Response, resp.body); err != nil || resp.StatusCode != http.StatusInternalServerError {
-		t.Errorf("status %d, %v; a secret that can be guessed is refused", resp.StatusCode, err)
-	}
+	assert.NoError(t, wantRefusal(resp.Response, resp.body), "a secret that can be guessed is refused")
+	assert.Equal(t, http.StatusInternalServerError, resp.StatusCode, "status")
 }
 
 func TestCSRFVectors(t *testing.T) {
@@ -116,8 +113,7 @@ func TestCSRFVectors(t *testing.T) {
 				if p.CSRFToken == "{{absent}}" {
 					body = map[string]any{}
 				}
-				encoded, err := json.Marshal(body)
-				require.NoError(t, err)
+				encoded := must(json.Marshal(body))(t)
 				h := header.Clone()
 				h.Set("Content-Type", "application/json")
 				resp := serve(t, c, http.MethodPost, "/auth/signout", h, string(encoded))
@@ -207,7 +203,8 @@ type functions struct {
 	SetEnvDefaults []struct {
 		Name                    string
 		Env                     map[string]string
-		Config, Result          map[string]any
+		Config                  map[string]json.RawMessage
+		Result                  map[string]any
 		SuppressBasePathWarning bool
 		Warnings                []string
 	}
@@ -253,19 +250,14 @@ type functions struct {
 	}
 }
 
-// warnings keeps the codes of the logged warnings.
-type warnings struct{ codes *[]string }
-
-func (warnings) Enabled(context.Context, slog.Level) bool { return true }
-func (w warnings) WithAttrs([]slog.Attr) slog.Handler     { return w }
-func (w warnings) WithGroup(string) slog.Handler          { return w }
-
-func (w warnings) Handle(_ context.Context, r slog.Record) error {
-	if _, rest, ok := strings.Cut(r.Message, "auth: "); ok && r.Level == slog.LevelWarn {
-		code, _, _ := strings.Cut(rest, ":")
-		*w.codes = append(*w.codes, code)
-	}
-	return nil
+// warnings returns a log that keeps the codes of the logged warnings.
+func warnings(codes *[]string) *slog.Logger {
+	return slog.New(logHandler(func(r slog.Record) {
+		if _, rest, ok := strings.Cut(r.Message, "auth: "); ok && r.Level == slog.LevelWarn {
+			code, _, _ := strings.Cut(rest, ":")
+			*codes = append(*codes, code)
+		}
+	}))
 }
 
 func environment(env map[string]string) auth.Env {
@@ -286,7 +278,7 @@ func TestCreateActionURLVectors(t *testing.T) {
 			header.Set(k, v)
 		}
 		warned := []string{}
-		c := auth.Config{Logger: slog.New(warnings{&warned})}
+		c := auth.Config{Logger: warnings(&warned)}
 		if row.BasePath != nil {
 			c.BasePath = *row.BasePath
 		}
@@ -317,15 +309,10 @@ func TestSetEnvDefaultsVectors(t *testing.T) {
 		"legacy-secret-not-read":           {"The variables of NextAuth.js are read everywhere", map[string]any{"secret": "old"}},
 	}
 	for _, row := range load[functions](t, "functions.json").SetEnvDefaults {
-		var c auth.Config
 		warned := []string{}
-		c.Logger = slog.New(warnings{&warned})
-		raw, err := json.Marshal(row.Config)
-		require.NoError(t, err)
-		var members map[string]json.RawMessage
-		require.NoError(t, json.Unmarshal(raw, &members))
+		c := auth.Config{Logger: warnings(&warned)}
 		r := newReplay(&scenario{})
-		for name, raw := range members {
+		for name, raw := range row.Config {
 			require.NoErrorf(t, options[name](r, &c, raw), "%s: %s", row.Name, name)
 		}
 		auth.SetEnvDefaults(environment(row.Env), &c, row.SuppressBasePathWarning)
@@ -336,22 +323,17 @@ func TestSetEnvDefaultsVectors(t *testing.T) {
 		}
 		// AUTH_URL sets the origin, so that no host needs trust. A machine
 		// counts as a development machine only if the environment says so.
-		if _, given := members["trustHost"]; !given && row.Env["AUTH_TRUST_HOST"] == "" && row.Env["VERCEL"] == "" && row.Env["CF_PAGES"] == "" && slices.Contains([]string{"", "production"}, row.Env["NODE_ENV"]) {
+		if _, given := row.Config["trustHost"]; !given && row.Env["AUTH_TRUST_HOST"] == "" && row.Env["VERCEL"] == "" && row.Env["CF_PAGES"] == "" && slices.Contains([]string{"", "production"}, row.Env["NODE_ENV"]) {
 			want["trustHost"] = false
 		}
 		assert.Equalf(t, row.Env["AUTH_URL"], c.URL, "%s: got URL", row.Name)
-		got, w := c.BasePath, text(want, "basePath")
-		assert.Equalf(t, w, got, "%s: got base path", row.Name)
+		assert.Equalf(t, text(want, "basePath"), c.BasePath, "%s: got base path", row.Name)
 		var secret list
-		raw, err = json.Marshal(want["secret"])
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(raw, &secret))
+		require.NoError(t, json.Unmarshal(must(json.Marshal(want["secret"]))(t), &secret))
 		assert.Truef(t, slices.Equal(c.Secret, secret), "%s: got secrets %q, want %q", row.Name, c.Secret, secret)
 		assert.Truef(t, c.TrustHost != nil && *c.TrustHost == want["trustHost"],
 			"%s: got trust %v, want %v", row.Name, c.TrustHost, want["trustHost"])
-		if got := c.RedirectProxyURL; got != text(want, "redirectProxyUrl") {
-			t.Errorf("%s: got redirect proxy %q, want %v", row.Name, got, want["redirectProxyUrl"])
-		}
+		assert.Equalf(t, text(want, "redirectProxyUrl"), c.RedirectProxyURL, "%s: got redirect proxy", row.Name)
 		for i, p := range items(want["providers"]) {
 			compareProvider(t, row.Name, object(p), c.Providers[i])
 		}
@@ -400,11 +382,9 @@ func TestNormalizeIdentifierVectors(t *testing.T) {
 		if folded, ok := map[string]string{"\u0130@example.com": "\u0130@example.com", "\u1e9e@example.com": "\u1e9e@example.com"}[row.Input]; ok {
 			row.Output = folded
 		}
-		if wantErr := row.Error != "" || odd; wantErr != (err != nil) {
-			t.Errorf("%q: got %q, %v, want an error: %v", row.Input, got, err, wantErr)
-		} else if !wantErr && got != row.Output {
-			t.Errorf("%q: got %q, want %q", row.Input, got, row.Output)
-		}
+		wantErr := row.Error != "" || odd
+		assert.Truef(t, wantErr == (err != nil) && (wantErr || got == row.Output),
+			"%q: got %q, %v, want %q, or an error: %v", row.Input, got, err, row.Output, wantErr)
 	}
 }
 
@@ -427,10 +407,7 @@ func TestCookieVectors(t *testing.T) {
 		for i := range got {
 			got[i].Ambiguous = false // Auth.js does not check this
 		}
-		want := []jwt.Cookie{}
-		for _, c := range row.Cookies {
-			want = append(want, jwt.Cookie{Name: c[0], Value: c[1]})
-		}
+		want := mapped(row.Cookies, func(c [2]string) jwt.Cookie { return jwt.Cookie{Name: c[0], Value: c[1]} })
 		assert.Equalf(t, want, got, "Cookie %q", row.Header)
 	}
 	for _, row := range f.ChunkJoin {
@@ -462,10 +439,7 @@ func TestChunkReplaceVectors(t *testing.T) {
 			return strings.Repeat("x", row.NewLength), nil
 		}
 		c.JWT.Decode = func(context.Context, jwt.DecodeParams) (auth.Claims, error) { return auth.Claims{"sub": "1"}, nil }
-		var pairs []string
-		for _, cookie := range cookieList(t, row.Cookies) {
-			pairs = append(pairs, cookie.Name+"="+cookie.Value)
-		}
+		pairs := mapped(cookieList(t, row.Cookies), func(c jwt.Cookie) string { return c.Name + "=" + c.Value })
 		if len(pairs) == 0 {
 			continue // without a session there is nothing to renew
 		}
@@ -507,8 +481,7 @@ func TestErrorVectors(t *testing.T) {
 func TestEmailTemplateVectors(t *testing.T) {
 	t.Parallel()
 	for _, row := range load[functions](t, "functions.json").EmailTemplates {
-		got, err := auth.EmailMessage(auth.VerificationRequest{URL: row.URL, Theme: row.Theme})
-		require.NoError(t, err)
+		got := must(auth.EmailMessage(auth.VerificationRequest{URL: row.URL, Theme: row.Theme}))(t)
 		assert.Truef(t, got.Subject == row.Subject && got.Text == row.Text,
 			"got %q and %q, want %q and %q", got.Subject, got.Text, row.Subject, row.Text)
 		for _, want := range []string{row.Theme.BrandColor, row.Theme.ButtonText, strings.ReplaceAll(row.URL, "&", "&amp;")} {
@@ -532,8 +505,7 @@ func TestRecordedTokens(t *testing.T) {
 				Token: b.Value, Salt: b.Salt, Now: func() time.Time { return v.start },
 				Secrets: []string{"golden-secret-0123456789abcdef0123456789abcdef", "rotated-secret-fedcba9876543210fedcba9876543210", "short", "x", "third-secret"},
 			})
-			if err != nil {
-				t.Errorf("%s: %s: %v", s.id(), name, err)
+			if !assert.NoErrorf(t, err, "%s: %s", s.id(), name) {
 				continue
 			}
 			n++
@@ -541,9 +513,7 @@ func TestRecordedTokens(t *testing.T) {
 			for n, b := range s.Bindings {
 				recorded.own[n] = b.Value
 			}
-			for _, d := range recorded.compare(name, b.Payload, map[string]any(claims)) {
-				t.Errorf("%s: %s: got %s, want %s", s.id(), d.At, d.Got, d.Want)
-			}
+			assert.Empty(t, recorded.compare(name, b.Payload, map[string]any(claims)), s.id())
 		}
 	}
 	assert.Truef(t, n >= 300, "only %d tokens", n)
@@ -569,11 +539,7 @@ func TestAdapterCallSequences(t *testing.T) {
 	for _, q := range file.Sequences {
 		for _, name := range q.Scenarios {
 			found := slices.ContainsFunc(steps[name], func(st step) bool {
-				var calls []string
-				for _, c := range st.AdapterCalls {
-					calls = append(calls, c.Method)
-				}
-				return slices.Equal(calls, q.Calls)
+				return slices.Equal(q.Calls, mapped(st.AdapterCalls, func(c recordedCall) string { return c.Method }))
 			})
 			assert.Truef(t, found, "%s %s %s: %s has not the calls %v", q.Request, q.ProviderType, q.Strategy, name, q.Calls)
 		}
