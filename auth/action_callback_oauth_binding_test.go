@@ -252,7 +252,7 @@ func TestProviderIDOfAnotherServer(t *testing.T) {
 				o := honest.provider()
 				chosen(o)
 				c := auth.Config{URL: origin, Secret: []string{secret}, Clock: clock.Now, Logger: slog.New(slog.DiscardHandler), Providers: []auth.Provider{o}}
-				forward(w, auth.Auth(r, c))
+				forward(w, auth.Auth(r, c)) //nolint:bodyclose // forward closes it
 			}))
 			answer := honest.authorize(t, b.post("/auth/signin/idp").location())
 			chosen = change

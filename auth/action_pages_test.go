@@ -57,7 +57,8 @@ func TestEveryStatusIsInTheLookOfTheSite(t *testing.T) {
 		Limit: func(context.Context, auth.Attempt) error { return &auth.TooManyAttempts{RetryAfter: 90 * time.Second} },
 	})
 	misplaced := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		forward(w, auth.Auth(r, auth.Config{Theme: theme, Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)}))
+		c := auth.Config{Theme: theme, Secret: []string{secret}, Logger: slog.New(slog.DiscardHandler)}
+		forward(w, auth.Auth(r, c)) //nolint:bodyclose // forward closes it
 	})
 	for name, c := range map[string]struct {
 		h            http.Handler

@@ -45,8 +45,7 @@ func populated(b *testing.B, sessions int) (a *memory.Adapter, users, perSession
 	}
 	withUsers := heap()
 	for i := range sessions {
-		_, err := a.CreateSession(b.Context(), adapter.Session{SessionToken: sessionToken(i), UserID: ids[i/2%len(ids)], Expires: time.Now()})
-		require.NoError(b, err)
+		must(a.CreateSession(b.Context(), adapter.Session{SessionToken: sessionToken(i), UserID: ids[i/2%len(ids)], Expires: time.Now()}))(b)
 	}
 	return a, (withUsers - start) / float64(len(ids)), (heap() - withUsers) / float64(sessions)
 }

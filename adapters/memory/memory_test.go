@@ -13,27 +13,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
+}
+
+// erred returns the error of a call.
+func erred[T any](_ T, err error) error { return err }
+
 func newUser(t *testing.T, a *memory.Adapter, email string) *adapter.User {
 	t.Helper()
-	u, err := a.CreateUser(t.Context(), adapter.User{Email: email})
-	require.NoError(t, err)
-	return u
+	return must(a.CreateUser(t.Context(), adapter.User{Email: email}))(t)
 }
 
 func newSession(t *testing.T, a *memory.Adapter, token, userID string, expires time.Time) {
 	t.Helper()
-	_, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: token, UserID: userID, Expires: expires})
-	require.NoError(t, err)
+	must(a.CreateSession(t.Context(), adapter.Session{SessionToken: token, UserID: userID, Expires: expires}))(t)
 }
 
 func TestCopyIsAnotherHandle(t *testing.T) {
 	first := memory.New()
 	second := *first
 	u := newUser(t, first, "ada@example.com")
-	got, err := second.GetUserByEmail(t.Context(), "ada@example.com")
-	assert.Truef(t, err == nil && got != nil && got.ID == u.ID, "the copy sees %v, %v; want user %s", got, err, u.ID)
-	got, _ = memory.New().GetUser(t.Context(), u.ID)
-	assert.Nil(t, got, "another adapter sees")
+	assert.Equal(t, u, must(second.GetUserByEmail(t.Context(), "ada@example.com"))(t), "the copy sees")
+	assert.Nil(t, must(memory.New().GetUser(t.Context(), u.ID))(t), "another adapter sees")
 }
 
 func TestMovedSessionFollowsItsNewOwner(t *testing.T) {
@@ -44,16 +51,13 @@ func TestMovedSessionFollowsItsNewOwner(t *testing.T) {
 		newSession(t, a, fmt.Sprint(i), ada.ID, time.Now())
 	}
 	for _, token := range []string{"0", "3"} {
-		_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: token, UserID: adapter.To(bob.ID)})
-		require.NoError(t, err)
+		must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: token, UserID: adapter.To(bob.ID)}))(t)
 	}
-	_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "4", UserID: adapter.To("nobody")})
-	assert.ErrorIsf(t, err, adapter.ErrNotFound, "moving a session to nobody: got %v, want ErrNotFound", err)
-	_, err = a.DeleteUser(ctx, ada.ID)
-	require.NoError(t, err)
+	err := erred(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "4", UserID: adapter.To("nobody")}))
+	assert.ErrorIs(t, err, adapter.ErrNotFound, "moving a session to nobody")
+	must(a.DeleteUser(ctx, ada.ID))(t)
 	for i := range 5 {
-		got, err := a.GetSessionAndUser(ctx, fmt.Sprint(i))
-		require.NoError(t, err)
+		got := must(a.GetSessionAndUser(ctx, fmt.Sprint(i)))(t)
 		moved := i == 0 || i == 3
 		assert.Falsef(t, moved != (got != nil) || moved && got.User.ID != bob.ID, "session %d: got %v", i, got)
 	}
@@ -71,14 +75,12 @@ func TestNobodyStallsMeanwhile(t *testing.T) {
 		many = 30_000
 	}
 	for name, remove := range map[string]func(a *memory.Adapter, userID string) error{
-		"DeleteUser": func(a *memory.Adapter, userID string) error { _, err := a.DeleteUser(t.Context(), userID); return err },
+		"DeleteUser": func(a *memory.Adapter, userID string) error { return erred(a.DeleteUser(t.Context(), userID)) },
 		"DeleteSessionsByUserID": func(a *memory.Adapter, userID string) error {
-			_, err := a.DeleteSessionsByUserID(t.Context(), userID, "")
-			return err
+			return erred(a.DeleteSessionsByUserID(t.Context(), userID, ""))
 		},
 		"DeleteExpired": func(a *memory.Adapter, _ string) error {
-			_, err := a.DeleteExpired(t.Context(), time.Now())
-			return err
+			return erred(a.DeleteExpired(t.Context(), time.Now()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,29 +97,21 @@ func TestNobodyStallsMeanwhile(t *testing.T) {
 				for running := true; running; calls++ {
 					began := time.Now()
 					newSession(t, a, fmt.Sprint("other", calls), other.ID, time.Now().Add(time.Hour))
-					if found, err := a.GetSessionAndUser(t.Context(), fmt.Sprint("other", calls)); err != nil || found == nil {
-						t.Fatal(found, err)
-					}
+					require.NotNil(t, must(a.GetSessionAndUser(t.Context(), fmt.Sprint("other", calls)))(t))
 					longest = max(longest, time.Since(began))
 					select {
 					case err := <-done:
-						if err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, err)
 						running = false
 					default:
 					}
 				}
-				if left, err := a.ListSessionsByUserID(t.Context(), user.ID); err != nil || len(left) != 0 {
-					t.Fatalf("%d sessions are left, %v", len(left), err)
-				}
+				require.Empty(t, must(a.ListSessionsByUserID(t.Context(), user.ID))(t), "sessions are left")
 				took := time.Since(start)
 				t.Logf("%d sessions in %v; %d times two calls of somebody else meanwhile, the longest in %v", many, took, calls, longest)
 				well = longest < max(most, took/4)
 			}
-			if !well {
-				t.Errorf("in each of %d attempts somebody waited for longer than %v", attempts, most)
-			}
+			assert.Truef(t, well, "in each of %d attempts somebody waited for longer than %v", attempts, most)
 		})
 	}
 }
@@ -130,8 +124,7 @@ func TestDeleteExpired(t *testing.T) {
 	for i := range n {
 		expires := now.Add(time.Duration(i%2) * time.Nanosecond)
 		newSession(t, a, fmt.Sprint(i), u.ID, expires)
-		_, err := a.CreateVerificationToken(t.Context(), adapter.VerificationToken{Identifier: "i", Token: fmt.Sprint(i), Expires: expires})
-		require.NoError(t, err)
+		must(a.CreateVerificationToken(t.Context(), adapter.VerificationToken{Identifier: "i", Token: fmt.Sprint(i), Expires: expires}))(t)
 	}
 	var wg sync.WaitGroup
 	for i := range n / 2 { // at the same time, some of the sessions that are kept are deleted
@@ -142,8 +135,8 @@ func TestDeleteExpired(t *testing.T) {
 	}
 	got, err := a.DeleteExpired(t.Context(), now)
 	wg.Wait()
-	want := (adapter.Swept{Sessions: n / 2, VerificationTokens: n / 2})
-	assert.Truef(t, err == nil && got == want, "got %v, %v; want %v", got, err, want)
+	require.NoError(t, err)
+	assert.Equal(t, adapter.Swept{Sessions: n / 2, VerificationTokens: n / 2}, got)
 	for i := range n {
 		living := i%4 == 3
 		s, err := a.GetSessionAndUser(t.Context(), fmt.Sprint(i))
@@ -158,31 +151,23 @@ func TestRefusesWhatItCannotKeep(t *testing.T) {
 	u := newUser(t, a, "")
 	ctx := t.Context()
 	for name, call := range map[string]func() error{
-		"session token": func() error { _, err := a.CreateSession(ctx, adapter.Session{UserID: u.ID}); return err },
+		"session token": func() error { return erred(a.CreateSession(ctx, adapter.Session{UserID: u.ID})) },
 		"provider": func() error {
-			_, err := a.LinkAccount(ctx, adapter.Account{UserID: u.ID, ProviderAccountID: "1"})
-			return err
+			return erred(a.LinkAccount(ctx, adapter.Account{UserID: u.ID, ProviderAccountID: "1"}))
 		},
 		"provider account id": func() error {
-			_, err := a.LinkAccount(ctx, adapter.Account{UserID: u.ID, Provider: "p"})
-			return err
+			return erred(a.LinkAccount(ctx, adapter.Account{UserID: u.ID, Provider: "p"}))
 		},
 		"authorization details": func() error {
-			_, err := a.LinkAccount(ctx, adapter.Account{UserID: u.ID, Provider: "p", ProviderAccountID: "1", AuthorizationDetails: []byte("[{")})
-			return err
+			return erred(a.LinkAccount(ctx, adapter.Account{UserID: u.ID, Provider: "p", ProviderAccountID: "1", AuthorizationDetails: []byte("[{")}))
 		},
 		"identifier": func() error {
-			_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Token: "t"})
-			return err
+			return erred(a.CreateVerificationToken(ctx, adapter.VerificationToken{Token: "t"}))
 		},
 		"token": func() error {
-			_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i"})
-			return err
+			return erred(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i"}))
 		},
-		"credential id": func() error {
-			_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: u.ID})
-			return err
-		},
+		"credential id": func() error { return erred(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: u.ID})) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := call(); err == nil || errors.Is(err, adapter.ErrConflict) || errors.Is(err, adapter.ErrNotFound) {

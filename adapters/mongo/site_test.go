@@ -362,9 +362,7 @@ func TestPayload(t *testing.T) {
 	store(t, db, map[string]bson.M{"users": {"_id": adaID, "email": "ada@example.com", "salt": "s", "hash": "h", "createdAt": adaVerified, "loginAttempts": int32(0)}}, nil)
 	must(db.Collection("users").Indexes().CreateOne(ctx, mgo.IndexModel{Keys: bson.D{{Key: "email", Value: int32(1)}}, Options: options.Index().SetUnique(true)}))(t)
 	a := newAdapter(t, db)
-	if err := a.EnsureIndexes(ctx); err == nil || !strings.Contains(err.Error(), "only one user have no address") {
-		t.Errorf("EnsureIndexes: got %v", err)
-	}
+	assert.ErrorContains(t, a.EnsureIndexes(ctx), "only one user have no address", "EnsureIndexes")
 	user := must(a.GetUserByEmail(ctx, "ada@example.com"))(t)
 	require.Truef(t, user != nil && user.ID == adaID.Hex(), "got %v", user)
 	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: user.ID, Name: adapter.To(new("Ada"))}))(t)
@@ -404,7 +402,7 @@ func TestPrisma(t *testing.T) {
 		must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: user.ID, Expires: adaExpires}))(t)
 		must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "second", ProviderAccountID: "2"}))(t)
 		got, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "second", ProviderAccountID: "2"})
-		refused(t, "a credential that is taken", got, err, adapter.ErrConflict)
+		refused(got, err)(t, "a credential that is taken", adapter.ErrConflict)
 		document := func(collection string) bson.Raw {
 			return must(db.Collection(collection).FindOne(ctx, bson.D{}).Raw())(t)
 		}
@@ -452,7 +450,7 @@ func TestPrisma(t *testing.T) {
 			must(b.CreateUser(ctx, adapter.User{}))(t)
 		}
 		second, err := b.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
-		refused(t, "an address that is taken", second, err, adapter.ErrConflict)
+		refused(second, err)(t, "an address that is taken", adapter.ErrConflict)
 	})
 }
 
@@ -479,7 +477,7 @@ func TestPrismaWithoutAnIndex(t *testing.T) {
 	require.NoError(t, err)
 	a := newAdapter(t, db, mongo.WithCollections(mongo.Prisma()))
 	err = a.EnsureIndexes(ctx)
-	assert.Truef(t, err != nil && strings.Contains(err.Error(), line), "got %v", err)
+	assert.ErrorContains(t, err, line)
 	assert.Containsf(t, strings.Join(must(a.IndexChanges(ctx))(t), "; "), line, "IndexChanges has no line %s", line)
 }
 
@@ -493,6 +491,6 @@ func TestKindsAtTheFirstCall(t *testing.T) {
 		db := standalone.connect(t).Database(standalone.newDatabase(t))
 		require.NoError(t, db.CreateCollection(t.Context(), "sessions", o))
 		_, err := newAdapter(t, db).GetUser(t.Context(), adaID.Hex())
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), name), "%s: got %v", name, err)
+		assert.ErrorContains(t, err, name, name)
 	}
 }

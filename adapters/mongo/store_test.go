@@ -124,8 +124,7 @@ func (s server) newStore(t testing.TB) (*mongo.Adapter, *mgo.Database) {
 
 func newAdapter(t testing.TB, db *mgo.Database, opts ...mongo.Option) *mongo.Adapter {
 	t.Helper()
-	a := must(mongo.New(db, opts...))(t)
-	return a
+	return must(mongo.New(db, opts...))(t)
 }
 
 func must[T any](v T, err error) func(t testing.TB) T {
@@ -136,13 +135,19 @@ func must[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
+// erred returns the error of a call.
+func erred[T any](_ T, err error) error { return err }
+
 func same[T any](t testing.TB, what string, got *T, want T) {
 	t.Helper()
 	require.NotNilf(t, got, "%s: got nil", what)
 	require.Empty(t, cmp.Diff(want, *got), what)
 }
 
-func refused[T any](t testing.TB, what string, got *T, err, want error) {
-	t.Helper()
-	require.Truef(t, got == nil && errors.Is(err, want), "%s: got %v, %v, want %v", what, got, err, want)
+// refused fails the test unless a call has no record and the error.
+func refused[T any](got *T, err error) func(t testing.TB, what string, want error) {
+	return func(t testing.TB, what string, want error) {
+		t.Helper()
+		require.Truef(t, got == nil && errors.Is(err, want), "%s: got %v, %v, want %v", what, got, err, want)
+	}
 }

@@ -34,10 +34,7 @@ func TestTransactionThatCantBeEndedAtOnce(t *testing.T) {
 	for step := 1; step <= steps; step++ {
 		user := adapter.User{Email: fmt.Sprintf("ada%d@example.com", step)}
 		account := adapter.Account{Type: "oidc", Provider: "google", ProviderAccountID: fmt.Sprint(step)}
-		signUp := func(ctx context.Context) error {
-			_, err := h.CreateUserWithAccount(ctx, user, account, nil)
-			return err
-		}
+		signUp := func(ctx context.Context) error { return erred(h.CreateUserWithAccount(ctx, user, account, nil)) }
 		must(h.Proxy.Inject(fault.HoldReply, step))(t)
 		down := must(h.Proxy.Inject(fault.Down, step+1))(t)
 		require.Errorf(t, within(t, 200*time.Millisecond, signUp), "the sign-up needs no answer of step %d", step)
@@ -74,9 +71,7 @@ func TestStatementThatComesTooLate(t *testing.T) {
 			return err
 		})
 	}
-	if err := signUp("grace"); err != nil { // the first sign-up asks whether the server supports transactions
-		t.Fatal(err)
-	}
+	require.NoError(t, signUp("grace")) // the first sign-up asks whether the server supports transactions
 	statement := network.delay("startTransaction")
 	require.ErrorIs(t, signUp("ada"), context.DeadlineExceeded, "a sign-up whose first statement does not arrive")
 	tick := time.NewTicker(time.Millisecond)

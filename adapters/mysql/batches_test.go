@@ -34,16 +34,13 @@ func TestSweepGoesOn(t *testing.T) {
 	ctx, now := t.Context(), time.Date(2031, 1, 2, 3, 4, 5, 0, time.UTC)
 	at := func(minutes int) string { return now.Add(time.Duration(minutes) * time.Minute).Format(time.DateTime) }
 	var sessions []string
-	_, err := on(t, env.Admin).CreateUser(ctx, adapter.User{ID: "ada"})
-	require.NoError(t, err)
+	must(on(t, env.Admin).CreateUser(ctx, adapter.User{ID: "ada"}))(t)
 	for i := range 450 {
 		sessions = append(sessions, fmt.Sprintf("('s%d', 'ada', '%s')", i, at(i-449)))
 	}
 	const insert = "INSERT INTO session (sessionToken, userId, expires) VALUES "
-	_, err = env.Admin.ExecContext(ctx, insert+strings.Join(sessions, ", "))
-	require.NoError(t, err)
-	tx, err := env.Admin.BeginTx(ctx, nil)
-	require.NoError(t, err)
+	must(env.Admin.ExecContext(ctx, insert+strings.Join(sessions, ", ")))(t)
+	tx := must(env.Admin.BeginTx(ctx, nil))(t)
 	defer func() { _ = tx.Rollback() }()
 	r := &recorder{Tx: tx}
 	swept, err := on(t, r).DeleteExpired(ctx, now)
@@ -66,11 +63,10 @@ func TestPausesOnAConnection(t *testing.T) {
 	ctx := t.Context()
 	n, db := nodeOf(t, env)
 	n.alone = true
-	conn, err := db.Conn(ctx)
-	must(t, err)
+	conn := must(db.Conn(ctx))(t)
 	defer func() { _ = conn.Close() }()
 	a := on(t, conn)
-	must(t, a.CheckSchema(ctx))
+	require.NoError(t, a.CheckSchema(ctx))
 	for _, inTransaction := range []bool{false, true} {
 		var sessions []string
 		for i := range 450 {
@@ -82,8 +78,7 @@ func TestPausesOnAConnection(t *testing.T) {
 			statement(t, conn, "START TRANSACTION")
 		}
 		n.execs = nil
-		u, err := a.DeleteUser(ctx, "ada")
-		require.Truef(t, u != nil && err == nil, "%v %v", u, err)
+		require.NotNil(t, must(a.DeleteUser(ctx, "ada"))(t))
 		var batches, pauses int
 		for i, s := range n.execs {
 			batch := strings.HasPrefix(s.query, "DELETE FROM `session`")

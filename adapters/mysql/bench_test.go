@@ -9,7 +9,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bench"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 var mostSessions = flag.Int("most-sessions", 100_000, "BenchmarkSessions goes up to this many")
@@ -22,8 +21,7 @@ func benchHarness(t testing.TB, env *mysqltest.Env) adaptertest.Harness {
 	h.Second = func(t testing.TB, _ adapter.Adapter) adapter.Adapter {
 		second := h.Single(t)
 		_ = h.Faults(second) // it gets its proxy
-		_, err := second.GetUser(t.Context(), "nobody")
-		require.NoError(t, err)
+		must(second.GetUser(t.Context(), "nobody"))(t)
 		return second
 	}
 	return h
@@ -32,8 +30,7 @@ func benchHarness(t testing.TB, env *mysqltest.Env) adaptertest.Harness {
 // newBaseline opens the baseline.
 func newBaseline(tb testing.TB, env *mysqltest.Env) mysqltest.Baseline {
 	tb.Helper()
-	f, err := env.Baseline()
-	require.NoError(tb, err)
+	f := must(env.Baseline())(tb)
 	tb.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -56,14 +53,9 @@ func BenchmarkSessions(b *testing.B) {
 			if query[12] == '`' {
 				first, last = from/10, to/10
 			}
-			conn, err := env.Admin.Conn(tb.Context())
-			if err == nil {
-				_, err = conn.ExecContext(tb.Context(), "SET SESSION max_recursive_iterations = 10000000")
-			}
-			if err == nil {
-				_, err = conn.ExecContext(tb.Context(), query, first, last)
-			}
-			require.NoError(tb, err)
+			conn := must(env.Admin.Conn(tb.Context()))(tb)
+			must(conn.ExecContext(tb.Context(), "SET SESSION max_recursive_iterations = 10000000"))(tb)
+			must(conn.ExecContext(tb.Context(), query, first, last))(tb)
 			_ = conn.Close()
 		}
 	}

@@ -2,7 +2,6 @@ package mysql_test
 
 import (
 	"context"
-
 	"errors"
 	"fmt"
 	"testing"
@@ -21,21 +20,16 @@ import (
 // awaitStatement returns when the server runs such a statement for another connection to the database, or none.
 func awaitStatement(t *testing.T, env *mysqltest.Env, like string, want bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for running := !want; running != want; <-tick.C {
-		require.NoError(t, env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) > 0 FROM information_schema.PROCESSLIST "+
-			"WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND INFO LIKE ?", like).Scan(&running))
-	}
+	await(t, env, 5*time.Millisecond, map[bool]int{true: 1}[want],
+		"SELECT COUNT(*) > 0 FROM information_schema.PROCESSLIST "+
+			"WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND INFO LIKE ?", like)
 }
 
 // readLock takes the lock of a backup, under which every COMMIT waits, and returns the function that gives it back.
 func readLock(t *testing.T, env *mysqltest.Env) (unlock func()) {
 	t.Helper()
-	conn, err := env.Admin.Conn(t.Context())
-	require.NoError(t, err)
-	_, err = conn.ExecContext(t.Context(), "FLUSH TABLES WITH READ LOCK")
-	require.NoError(t, err)
+	conn := must(env.Admin.Conn(t.Context()))(t)
+	must(conn.ExecContext(t.Context(), "FLUSH TABLES WITH READ LOCK"))(t)
 	return func() {
 		_, err := conn.ExecContext(context.WithoutCancel(t.Context()), "UNLOCK TABLES")
 		err = errors.Join(err, conn.Close())
@@ -69,8 +63,7 @@ func TestCancelledCommit(t *testing.T) {
 			}
 			unlock()
 			awaitStatement(t, env, "COMMIT%", false)
-			u, err := sure.GetUser(t.Context(), id)
-			assert.Truef(t, u == nil && err == nil, "after the call had returned: %v, %v", u, err)
+			assert.Nil(t, must(sure.GetUser(t.Context(), id))(t), "after the call had returned")
 			_, err = a.CreateUser(t.Context(), adapter.User{ID: id})
 			assert.NoError(t, err, "the next call")
 		})
@@ -81,13 +74,12 @@ func TestCancelledCommit(t *testing.T) {
 func TestCancelledCommitOnAConnection(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	db, proxy := poolThroughProxy(t, env, 1)
-	conn, err := db.Conn(t.Context())
-	must(t, err)
+	conn := must(db.Conn(t.Context()))(t)
 	defer func() { _ = conn.Close() }()
 	a := on(t, conn)
-	must(t, a.CheckSchema(t.Context()))
+	require.NoError(t, a.CheckSchema(t.Context()))
 	held, err := proxy.Inject(fault.HoldReply, 4) // of the statement before COMMIT: two look for a transaction
-	must(t, err)
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { _, err := a.CreateUser(ctx, adapter.User{ID: "u"}); ended <- err }()
@@ -111,12 +103,11 @@ func TestCancelledEnsureSchema(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	single := pool(t, databaseOf(t, env), func(*driver.Config) {})
 	single.SetMaxOpenConns(1)
-	conn, err := env.Admin.Conn(t.Context())
-	must(t, err)
+	conn := must(env.Admin.Conn(t.Context()))(t)
 	defer func() { _ = conn.Close() }()
 	for name, db := range map[string]mysql.DB{"pool": env.Admin, "pool of one": single, "conn": conn} {
 		prefix := "e" + fmt.Sprint(len(name)) + "_"
-		must(t, on(t, env.Admin, mysql.WithPrefix(prefix)).EnsureSchema(t.Context()))
+		require.NoError(t, on(t, env.Admin, mysql.WithPrefix(prefix)).EnsureSchema(t.Context()))
 		statement(t, env.Admin, fmt.Sprintf("ALTER TABLE %ssession DROP KEY %[1]ssession_expires_idx", prefix))
 		reader := begun(t, env)
 		statement(t, reader, "DELETE FROM "+prefix+"session WHERE FALSE") // uses the table
@@ -127,11 +118,10 @@ func TestCancelledEnsureSchema(t *testing.T) {
 		cancel()
 		err := <-ended
 		assert.ErrorIsf(t, err, context.Canceled, "%s: %v, want context.Canceled", name, err)
-		must(t, reader.Rollback())
+		require.NoError(t, reader.Rollback())
 		awaitStatement(t, env, "ALTER TABLE `"+prefix+"%", false)
-		keys := -1
-		must(t, env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.STATISTICS "+
-			"WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME = ?", prefix+"session_expires_idx").Scan(&keys))
+		keys := number(t, env.Admin, "SELECT COUNT(*) FROM information_schema.STATISTICS "+
+			"WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME = ?", prefix+"session_expires_idx")
 		assert.Equalf(t, 0, keys, "%s: the key was added after the call had returned", name)
 	}
 }

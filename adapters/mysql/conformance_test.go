@@ -10,7 +10,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -42,8 +41,7 @@ func open(t testing.TB, s mysqltest.Settings) *mysqltest.Env {
 	if s.URL = os.Getenv(serverURL); s.URL == "" {
 		t.Skipf("LEFT OUT: %s is not set and %s=1", serverURL, skip)
 	}
-	env, err := mysqltest.Open(t.Context(), s)
-	require.NoError(t, err)
+	env := must(mysqltest.Open(t.Context(), s))(t)
 	t.Cleanup(func() { assert.NoError(t, env.Close(context.Background())) })
 	return env
 }

@@ -1,13 +1,11 @@
 package mysql_test
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -26,11 +24,9 @@ func opened(t *testing.T, database, options string) *sql.DB {
 	t.Helper()
 	u := strings.TrimSuffix(strings.TrimPrefix(os.Getenv(serverURL), "mysql://"), "/")
 	user, addr, _ := strings.Cut(u, "@")
-	c, err := driver.ParseDSN(user + "@tcp(" + addr + ")/" + database + "?" + options)
-	require.NoError(t, err)
+	c := must(driver.ParseDSN(user + "@tcp(" + addr + ")/" + database + "?" + options))(t)
 	c.Logger = &driver.NopLogger{}
-	connector, err := driver.NewConnector(c)
-	require.NoError(t, err)
+	connector := must(driver.NewConnector(c))(t)
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(2)
 	t.Cleanup(func() { _ = db.Close() })
@@ -38,7 +34,9 @@ func opened(t *testing.T, database, options string) *sql.DB {
 }
 
 // records writes a record of each kind through one adapter, and reads them through another.
-func records(ctx context.Context, id string, writes, reads *mysql.Adapter) error {
+func records(t *testing.T, options, id string, writes, reads *mysql.Adapter) {
+	t.Helper()
+	ctx := t.Context()
 	at := time.Date(2031, 3, 28, 2, 30, 0, 987e6, time.UTC)
 	name := `Zoë 🗝 \' " -- ; ` + "\x00\n "
 	user := adapter.User{ID: id, Name: &name, Email: id + "@example.com", EmailVerified: &at}
@@ -49,49 +47,25 @@ func records(ctx context.Context, id string, writes, reads *mysql.Adapter) error
 	token := adapter.VerificationToken{Identifier: id, Token: "t", Expires: at}
 	passkey := adapter.Authenticator{CredentialID: "c" + id, UserID: id, ProviderAccountID: id,
 		Counter: 1 << 40, CredentialBackedUp: true}
-	_, err := writes.CreateUserWithAccount(ctx, user, account, nil)
-	if err == nil {
-		_, err = writes.CreateSession(ctx, session)
-	}
-	if err == nil {
-		_, err = writes.CreateVerificationToken(ctx, token)
-	}
-	if err == nil {
-		_, err = writes.CreateAuthenticator(ctx, passkey)
-	}
-	if err != nil {
-		return err
-	}
-	var problems []error
-	same := func(what string, got any, err error, want any) {
-		if err != nil || !reflect.DeepEqual(got, want) {
-			problems = append(problems, err, fmt.Errorf("%s: got %+v, want %+v", what, got, want))
-		}
-	}
-	found, err := reads.GetSessionAndUser(ctx, session.SessionToken)
-	same("session", found, err, &adapter.SessionAndUser{Session: session, User: user})
-	linked, err := reads.GetAccount(ctx, account.ProviderAccountID, account.Provider)
-	same("account", linked, err, &account)
-	padded, err := reads.GetAccount(ctx, account.ProviderAccountID, "p")
-	same("account without the space", padded, err, (*adapter.Account)(nil))
-	keys, err := reads.ListAuthenticatorsByUserID(ctx, id)
-	same("passkeys", keys, err, []adapter.Authenticator{passkey})
-	used, err := reads.UseVerificationToken(ctx, token.Key())
-	same("token", used, err, &token)
-	again, err := writes.UseVerificationToken(ctx, token.Key())
-	same("spent token", again, err, (*adapter.VerificationToken)(nil))
+	must(writes.CreateUserWithAccount(ctx, user, account, nil))(t)
+	must(writes.CreateSession(ctx, session))(t)
+	must(writes.CreateVerificationToken(ctx, token))(t)
+	must(writes.CreateAuthenticator(ctx, passkey))(t)
+	both := &adapter.SessionAndUser{Session: session, User: user}
+	assert.Equal(t, both, must(reads.GetSessionAndUser(ctx, session.SessionToken))(t), options)
+	assert.Equal(t, &account, must(reads.GetAccount(ctx, account.ProviderAccountID, account.Provider))(t), options)
+	assert.Nil(t, must(reads.GetAccount(ctx, account.ProviderAccountID, "p"))(t), options) // without the space
+	assert.Equal(t, []adapter.Authenticator{passkey}, must(reads.ListAuthenticatorsByUserID(ctx, id))(t), options)
+	assert.Equal(t, &token, must(reads.UseVerificationToken(ctx, token.Key()))(t), options)
+	assert.Nil(t, must(writes.UseVerificationToken(ctx, token.Key()))(t), options)
 	user.Image = new("")
-	updated, err := reads.UpdateUser(ctx, adapter.UserUpdate{ID: id, Image: adapter.To(user.Image)})
-	same("updated user", updated, err, &user)
-	updated, err = reads.UpdateUser(ctx, adapter.UserUpdate{ID: id, Image: adapter.To(user.Image)}) // changes nothing
-	same("user that stays", updated, err, &user)
-	seen, err := writes.GetUser(ctx, id)
-	same("user", seen, err, &user)
-	deleted, err := reads.DeleteUser(ctx, id)
-	same("deleted user", deleted, err, &user)
-	gone, err := writes.GetUser(ctx, id)
-	same("user that was deleted", gone, err, (*adapter.User)(nil))
-	return errors.Join(problems...)
+	for range 2 { // the second time it changes nothing
+		updated := must(reads.UpdateUser(ctx, adapter.UserUpdate{ID: id, Image: adapter.To(user.Image)}))(t)
+		assert.Equal(t, &user, updated, options)
+	}
+	assert.Equal(t, &user, must(writes.GetUser(ctx, id))(t), options)
+	assert.Equal(t, &user, must(reads.DeleteUser(ctx, id))(t), options)
+	assert.Nil(t, must(writes.GetUser(ctx, id))(t), options)
 }
 
 // TestOptionsThatChangeNothing: with these options of the DSN the adapter makes the same tables,
@@ -116,12 +90,12 @@ func TestOptionsThatChangeNothing(t *testing.T) {
 	for i, options := range all {
 		db, name := opened(t, database, options), fmt.Sprint("o", i)
 		with, made := on(t, db), []mysql.Option{mysql.WithPrefix(name + "_")}
-		err := errors.Join(records(t.Context(), name+"w", with, plain), records(t.Context(), name+"r", plain, with))
-		assert.NoError(t, err, options)
+		records(t, options, name+"w", with, plain)
+		records(t, options, name+"r", plain, with)
 		if !strings.Contains(options, "mode") && !strings.Contains(options, "default") {
 			continue // it does not concern tables, which take longest
 		}
-		err = errors.Join(on(t, db, made...).EnsureSchema(t.Context()), on(t, env.Admin, made...).CheckSchema(t.Context()))
+		err := errors.Join(on(t, db, made...).EnsureSchema(t.Context()), on(t, env.Admin, made...).CheckSchema(t.Context()))
 		assert.NoErrorf(t, err, "%s, the tables", options)
 	}
 }
@@ -140,8 +114,7 @@ func TestOptionsThatChangeResults(t *testing.T) {
 		"completion_type=2": "completion_type is RELEASE",
 	} {
 		_, err := on(t, opened(t, database, options)).GetUser(t.Context(), "nobody")
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), want),
-			"%s: got %v, want an error that names %s", options, err, want)
+		assert.ErrorContains(t, err, want, options)
 	}
 }
 
@@ -156,23 +129,18 @@ func TestRejectReadOnly(t *testing.T) {
 		readOnly = "tx_read_only=1" // the name that 10.6 has too
 	}
 	never := on(t, opened(t, databaseOf(t, env), readOnly+"&rejectReadOnly=true"))
-	u, err := never.GetUser(ctx, "x")
-	assert.Truef(t, u == nil && err == nil, "a read of a read-only server: %v, %v", u, err)
+	assert.Nil(t, must(never.GetUser(ctx, "x"))(t), "a read of a read-only server")
 	for range 3 {
 		_, err := never.CreateUser(ctx, adapter.User{ID: "x"})
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), "the server is read-only"),
-			"a write on a read-only server: %v", err)
+		assert.ErrorContains(t, err, "the server is read-only", "a write on a read-only server")
 	}
 	db := opened(t, databaseOf(t, env), "rejectReadOnly=true")
 	a := on(t, db)
 	require.NoError(t, a.CheckSchema(ctx))
 	var demoted []*sql.Conn
 	for range 2 {
-		conn, err := db.Conn(ctx)
-		if err == nil {
-			_, err = conn.ExecContext(ctx, "SET SESSION TRANSACTION READ ONLY")
-		}
-		require.NoError(t, err)
+		conn := must(db.Conn(ctx))(t)
+		statement(t, conn, "SET SESSION TRANSACTION READ ONLY")
 		demoted = append(demoted, conn)
 	}
 	for _, conn := range demoted {
@@ -190,30 +158,26 @@ func TestReadOnlyServersAreLeft(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	ctx := t.Context()
-	for i, number := range []int{1290, 1792, 1836} {
+	for i, code := range []int{1290, 1792, 1836} {
 		db := opened(t, databaseOf(t, env), "")
 		a := on(t, db)
 		id := fmt.Sprint("before", i)
 		var all []*sql.Conn
-		_, err := a.CreateUser(ctx, adapter.User{ID: id})
+		must(a.CreateUser(ctx, adapter.User{ID: id}))(t)
 		for range 2 {
-			conn, err2 := db.Conn(ctx)
-			all, err = append(all, conn), errors.Join(err, err2)
+			all = append(all, must(db.Conn(ctx))(t))
 		}
-		must(t, err)
 		for _, conn := range all {
 			_ = conn.Close() // returns it to the pool
 		}
-		var newest int64
-		must(t, env.Admin.QueryRowContext(ctx, "SELECT MAX(id) FROM information_schema.processlist").Scan(&newest))
-		name := fmt.Sprint("refuse", number)
+		newest := number(t, env.Admin, "SELECT MAX(id) FROM information_schema.processlist")
+		name := fmt.Sprint("refuse", code)
 		statement(t, env.Admin, fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON `user` FOR EACH ROW IF NEW.id LIKE 'after%d%%' AND CONNECTION_ID() <= %d "+
-			"THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'read-only'; END IF", name, i, newest, number))
+			"THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'read-only'; END IF", name, i, newest, code))
 		for n := range 4 {
 			_, err := a.CreateUser(ctx, adapter.User{ID: fmt.Sprint("after", i, "-", n)})
-			assert.NoErrorf(t, err, "%d: write %d", number, n)
+			assert.NoErrorf(t, err, "%d: write %d", code, n)
 		}
-		u, err := a.GetUser(ctx, id)
-		assert.Truef(t, err == nil && u != nil, "%d: a read: %v, %v", number, u, err)
+		assert.NotNilf(t, must(a.GetUser(ctx, id))(t), "%d: a read", code)
 	}
 }

@@ -32,9 +32,8 @@ func TestConnectionKilledInEachStep(t *testing.T) {
 	}{
 		"sign-up": {
 			run: func(ctx context.Context, a *mysql.Adapter, id string) error {
-				_, err := a.CreateUserWithAccount(ctx, adapter.User{ID: id},
-					adapter.Account{Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: id}, nil)
-				return err
+				return erred(a.CreateUserWithAccount(ctx, adapter.User{ID: id},
+					adapter.Account{Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: id}, nil))
 			},
 			effects: func(ctx context.Context, id string) (bool, bool, error) {
 				user, err := sure.GetUser(ctx, id)
@@ -47,13 +46,11 @@ func TestConnectionKilledInEachStep(t *testing.T) {
 		},
 		"token": {
 			prepare: func(ctx context.Context, a *mysql.Adapter, id string) error {
-				_, err := a.CreateVerificationToken(ctx,
-					adapter.VerificationToken{Identifier: id, Token: "t", Expires: time.Now().Add(time.Hour)})
-				return err
+				return erred(a.CreateVerificationToken(ctx,
+					adapter.VerificationToken{Identifier: id, Token: "t", Expires: time.Now().Add(time.Hour)}))
 			},
 			run: func(ctx context.Context, a *mysql.Adapter, id string) error {
-				_, err := a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: id, Token: "t"})
-				return err
+				return erred(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: id, Token: "t"}))
 			},
 			effects: func(ctx context.Context, id string) (bool, bool, error) {
 				left, err := sure.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: id, Token: "t"})
@@ -64,18 +61,11 @@ func TestConnectionKilledInEachStep(t *testing.T) {
 		for step := 1; ; step++ {
 			id := name + strings.Repeat("i", step)
 			if call.prepare != nil {
-				if err := call.prepare(t.Context(), sure, id); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, call.prepare(t.Context(), sure, id))
 			}
-			var conn int64
-			if err := db.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&conn); err != nil {
-				t.Fatal(err)
-			}
+			conn := number(t, db, "SELECT CONNECTION_ID()")
 			lost, err := proxy.Inject(fault.HoldReply, step)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ended := make(chan error, 1)
 			go func() { ended <- call.run(t.Context(), a, id) }()
 			finished := false
@@ -115,15 +105,14 @@ func TestConnectionKilledInEachStep(t *testing.T) {
 }
 
 // killed kills a connection and returns when the server has closed it.
-func killed(t *testing.T, env *mysqltest.Env, conn int64) {
+func killed(t *testing.T, env *mysqltest.Env, conn int) {
 	t.Helper()
-	_, err := env.Admin.ExecContext(t.Context(), fmt.Sprint("KILL ", conn))
-	require.NoError(t, err)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for open := 1; open > 0; <-tick.C {
-		err := env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?",
-			conn).Scan(&open)
-		require.NoError(t, err)
-	}
+	statement(t, env.Admin, fmt.Sprint("KILL ", conn))
+	awaitClosed(t, env, conn)
+}
+
+// awaitClosed returns when the server has closed a connection.
+func awaitClosed(t *testing.T, env *mysqltest.Env, conn int) {
+	t.Helper()
+	await(t, env, 5*time.Millisecond, 0, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", conn)
 }

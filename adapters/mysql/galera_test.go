@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -91,7 +93,7 @@ func nodeOf(t *testing.T, env *mysqltest.Env) (*node, *sql.DB) {
 	pool(t, databaseOf(t, env), func(c *mysqldriver.Config) {
 		var err error
 		n.Connector, err = mysqldriver.NewConnector(c.Clone())
-		must(t, err)
+		require.NoError(t, err)
 	})
 	db := sql.OpenDB(n)
 	t.Cleanup(func() { _ = db.Close() })
@@ -105,7 +107,7 @@ func TestTotalOrder(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	n, db := nodeOf(t, env)
 	a := func() *mysql.Adapter { return on(t, db, mysql.WithPrefix("g_")) }
-	must(t, a().EnsureSchema(t.Context()), a().CheckSchema(t.Context()))
+	require.NoError(t, errors.Join(a().EnsureSchema(t.Context()), a().CheckSchema(t.Context())))
 	text := strings.Join(n.changes(), "\n")
 	assert.Truef(t, !strings.Contains(text, "ALTER") && len(n.changes()) >= 7, "new tables took %s", text)
 	for _, prepare := range []string{
@@ -134,7 +136,7 @@ func TestChangesAreOnline(t *testing.T) {
 	n.alone = true
 	statement(t, env.Admin, "ALTER TABLE session DROP KEY session_expires_idx")
 	statement(t, env.Admin, "ALTER TABLE gatehouse_schema DROP COLUMN until, DROP COLUMN migrating")
-	must(t, on(t, db).EnsureSchema(t.Context()))
+	require.NoError(t, on(t, db).EnsureSchema(t.Context()))
 	altered := 0
 	for _, change := range n.changes() {
 		if strings.HasPrefix(change, "ALTER TABLE") {

@@ -21,9 +21,7 @@ import (
 
 func on(t testing.TB, db mysql.DB, opts ...mysql.Option) *mysql.Adapter {
 	t.Helper()
-	a, err := mysql.New(db, opts...)
-	require.NoError(t, err)
-	return a
+	return must(mysql.New(db, opts...))(t)
 }
 
 // TestCallersTransaction: what a method does in the caller's transaction is undone with it,
@@ -32,13 +30,11 @@ func TestCallersTransaction(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	ctx, pool := t.Context(), on(t, env.Admin)
-	conn, err := env.Admin.Conn(ctx)
-	require.NoError(t, err)
+	conn := must(env.Admin.Conn(ctx))(t)
 	defer func() { _ = conn.Close() }()
 	for name, begin := range map[string]func() (db mysql.DB, end func(commit bool) error){
 		"tx": func() (mysql.DB, func(bool) error) {
-			tx, err := env.Admin.BeginTx(ctx, nil)
-			require.NoError(t, err)
+			tx := must(env.Admin.BeginTx(ctx, nil))(t)
 			return tx, func(commit bool) error {
 				if commit {
 					return tx.Commit()
@@ -47,11 +43,9 @@ func TestCallersTransaction(t *testing.T) {
 			}
 		},
 		"conn": func() (mysql.DB, func(bool) error) {
-			_, err := conn.ExecContext(ctx, "START TRANSACTION")
-			require.NoError(t, err)
+			must(conn.ExecContext(ctx, "START TRANSACTION"))(t)
 			return conn, func(commit bool) error {
-				_, err := conn.ExecContext(ctx, map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit])
-				return err
+				return erred(conn.ExecContext(ctx, map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit]))
 			}
 		},
 	} {
@@ -59,26 +53,21 @@ func TestCallersTransaction(t *testing.T) {
 			db, end := begin()
 			a := on(t, db)
 			key := name + map[bool]string{true: "-kept", false: "-undone"}[commit]
-			user, err := a.CreateUser(ctx, adapter.User{ID: key, Email: key + "@example.com"})
-			require.NoError(t, err)
+			user := must(a.CreateUser(ctx, adapter.User{ID: key, Email: key + "@example.com"}))(t)
 			account := adapter.Account{UserID: user.ID, Type: adapter.AccountOAuth, Provider: "p", ProviderAccountID: key}
-			_, err = a.LinkAccount(ctx, account)
-			require.NoError(t, err)
+			must(a.LinkAccount(ctx, account))(t)
 			// The account is taken: neither the user nor a part of it stays.
-			_, err = a.CreateUserWithAccount(ctx, adapter.User{ID: key + "-2"}, account, nil)
+			_, err := a.CreateUserWithAccount(ctx, adapter.User{ID: key + "-2"}, account, nil)
 			assert.ErrorIsf(t, err, adapter.ErrConflict, "%s: got %v, want a conflict", key, err)
-			u, err := a.GetUser(ctx, key+"-2")
-			assert.Truef(t, u == nil && err == nil, "%s: half of a sign-up is stored: %v, %v", key, u, err)
+			assert.Nilf(t, must(a.GetUser(ctx, key+"-2"))(t), "%s: half of a sign-up is stored", key)
 			require.NoError(t, end(commit))
-			u, err = pool.GetUser(ctx, key)
+			u, err := pool.GetUser(ctx, key)
 			assert.Truef(t, (u != nil) == commit && err == nil, "%s: after the end of the transaction: %v, %v", key, u, err)
 		}
 	}
 	a := on(t, conn)
-	_, err = a.CreateUser(ctx, adapter.User{ID: "alone"})
-	require.NoError(t, err)
-	u, err := pool.GetUser(ctx, "alone")
-	assert.Truef(t, u != nil && err == nil, "a connection outside a transaction: %v, %v", u, err)
+	must(a.CreateUser(ctx, adapter.User{ID: "alone"}))(t)
+	assert.NotNil(t, must(pool.GetUser(ctx, "alone"))(t), "a connection outside a transaction")
 }
 
 // TestTokenNewerThanTheSnapshot: a token that was stored after the snapshot of the caller's
@@ -87,16 +76,12 @@ func TestTokenNewerThanTheSnapshot(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	ctx, pool := t.Context(), on(t, env.Admin)
-	tx, err := env.Admin.BeginTx(ctx, nil)
-	require.NoError(t, err)
+	tx := must(env.Admin.BeginTx(ctx, nil))(t)
 	defer func() { _ = tx.Rollback() }()
 	a := on(t, tx)
-	if _, err := a.GetUser(ctx, "nobody"); err != nil { // takes the snapshot
-		t.Fatal(err)
-	}
+	must(a.GetUser(ctx, "nobody"))(t) // takes the snapshot
 	token := adapter.VerificationToken{Identifier: "a@example.com", Token: "t", Expires: time.Now().Add(time.Hour)}
-	_, err = pool.CreateVerificationToken(ctx, token)
-	require.NoError(t, err)
+	must(pool.CreateVerificationToken(ctx, token))(t)
 	got, err := a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: token.Identifier, Token: token.Token})
 	var refused *driver.MySQLError // innodb_snapshot_isolation refuses such a read, and nothing is lost
 	assert.Falsef(t, got == nil && (!errors.As(err, &refused) || refused.Number != 1020), "got %v, %v", got, err)
@@ -108,12 +93,9 @@ func TestCancelledWriteTakesNoEffect(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	a := on(t, env.Admin)
-	_, err := a.CreateUser(t.Context(), adapter.User{ID: "ada", Email: "ada@example.com"})
-	require.NoError(t, err)
-	lock, err := env.Admin.BeginTx(t.Context(), nil)
-	require.NoError(t, err)
-	_, err = lock.ExecContext(t.Context(), "UPDATE `user` SET image = 'x' WHERE id = 'ada'")
-	require.NoError(t, err)
+	must(a.CreateUser(t.Context(), adapter.User{ID: "ada", Email: "ada@example.com"}))(t)
+	lock := must(env.Admin.BeginTx(t.Context(), nil))(t)
+	must(lock.ExecContext(t.Context(), "UPDATE `user` SET image = 'x' WHERE id = 'ada'"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	go func() {
@@ -121,29 +103,14 @@ func TestCancelledWriteTakesNoEffect(t *testing.T) {
 		ended <- err
 	}()
 	go func() { _, err := a.DeleteUser(ctx, "ada"); ended <- err }()
-	tick := time.NewTicker(200 * time.Millisecond) // the server's table is a copy that it makes after 100 ms without readers
-	defer tick.Stop()
-	waiting := 0
-	for waiting < 2 { // both wait for the lock
-		<-tick.C
-		err := env.Admin.QueryRowContext(t.Context(),
-			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x "+
-				"JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()").Scan(&waiting)
-		require.NoError(t, err)
-	}
+	awaitTransactions(t, env, 2, "x.trx_state = 'LOCK WAIT'") // both wait for the lock
 	cancel()
 	for range 2 {
 		err := <-ended
 		assert.ErrorIsf(t, err, context.Canceled, "got %v, want context.Canceled", err)
 	}
 	require.NoError(t, lock.Commit())
-	for left := 1; left > 0; { // until the server has ended the abandoned transactions
-		<-tick.C
-		err := env.Admin.QueryRowContext(t.Context(),
-			"SELECT COUNT(*) FROM information_schema.INNODB_TRX x "+
-				"JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE p.DB = DATABASE()").Scan(&left)
-		require.NoError(t, err)
-	}
+	awaitTransactions(t, env, 0, "TRUE") // until the server has ended the abandoned ones
 	if u, err := a.GetUser(t.Context(), "ada"); err != nil || u == nil || u.Email != "ada@example.com" || u.Image == nil {
 		t.Errorf("after the lock was free: %+v, %v", u, err)
 	}
@@ -157,8 +124,7 @@ func pool(t testing.TB, database string, change func(*driver.Config)) *sql.DB {
 	c := driver.NewConfig()
 	c.User, c.Net, c.Addr, c.DBName, c.Params = user, "tcp", addr, database, map[string]string{}
 	change(c)
-	connector, err := driver.NewConnector(c)
-	require.NoError(t, err)
+	connector := must(driver.NewConnector(c))(t)
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
@@ -187,10 +153,9 @@ func TestSettingsThatChangeResultsAreRefused(t *testing.T) {
 	for want, change := range changes {
 		a := on(t, pool(t, database, change))
 		_, err := a.CreateUser(t.Context(), adapter.User{ID: "x"})
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "got %v, want an error that names %q", err, want)
+		assert.ErrorContains(t, err, want)
 	}
-	u, err := on(t, env.Admin).GetUser(t.Context(), "x")
-	assert.Truef(t, u == nil && err == nil, "a refused call has stored %v (%v)", u, err)
+	assert.Nil(t, must(on(t, env.Admin).GetUser(t.Context(), "x"))(t), "a refused call has stored")
 }
 
 // TestRefusalsOfTheSite: an error of a trigger or key of the site is neither a conflict nor an
@@ -204,20 +169,17 @@ func TestRefusalsOfTheSite(t *testing.T) {
 		"CREATE TRIGGER audited AFTER INSERT ON `user` FOR EACH ROW INSERT INTO audit VALUES (NEW.image, NEW.id)",
 		"CREATE TRIGGER told BEFORE INSERT ON `session` FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no session topsecret'",
 	} {
-		_, err := env.Admin.ExecContext(ctx, s)
-		require.NoError(t, err)
+		must(env.Admin.ExecContext(ctx, s))(t)
 	}
 	image := "topsecret"
-	_, err := a.CreateUser(ctx, adapter.User{ID: "1", Image: &image})
-	require.NoError(t, err)
-	_, err = a.CreateUser(ctx, adapter.User{ID: "2", Image: &image})
+	must(a.CreateUser(ctx, adapter.User{ID: "1", Image: &image}))(t)
+	_, err := a.CreateUser(ctx, adapter.User{ID: "2", Image: &image})
 	assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !strings.Contains(err.Error(), "topsecret"),
 		"a key of the site: %v", err)
 	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: "1", Expires: time.Now()})
 	assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict) && !errors.Is(err, adapter.ErrNotFound) &&
 		!strings.Contains(err.Error(), "topsecret"), "a trigger of the site: %v", err)
-	u, err := a.GetUser(ctx, "2")
-	assert.Truef(t, u == nil && err == nil, "a refused user is stored: %v, %v", u, err)
+	assert.Nil(t, must(a.GetUser(ctx, "2"))(t), "a refused user is stored")
 }
 
 // TestServerThatRefusesTheAccount: the error of a connection that the server refuses has its
@@ -226,22 +188,17 @@ func TestServerThatRefusesTheAccount(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	ctx, account := t.Context(), "refused_"+strings.ToLower(rand.Text())[:12]
-	run := func(statement string) {
-		t.Helper()
-		_, err := env.Admin.ExecContext(ctx, statement)
-		require.NoError(t, err)
-	}
-	run("CREATE USER " + account + " IDENTIFIED BY 'topsecret'")
+	statement(t, env.Admin, "CREATE USER "+account+" IDENTIFIED BY 'topsecret'")
 	t.Cleanup(func() { _, _ = env.Admin.ExecContext(context.WithoutCancel(ctx), "DROP USER "+account) })
-	run("GRANT ALL ON " + databaseOf(t, env) + ".* TO " + account)
+	statement(t, env.Admin, "GRANT ALL ON "+databaseOf(t, env)+".* TO "+account)
 	db := pool(t, databaseOf(t, env), func(c *driver.Config) { c.User, c.Passwd = account, "topsecret" })
 	db.SetMaxIdleConns(-1)
 	a := on(t, db)
 	require.NoError(t, a.EnsureSchema(ctx))
-	run("ALTER USER " + account + " IDENTIFIED BY 'another'")
+	statement(t, env.Admin, "ALTER USER "+account+" IDENTIFIED BY 'another'")
 	for method, call := range map[string]func() error{
-		"read":         func() error { _, err := a.GetUser(ctx, "nobody"); return err },
-		"write":        func() error { _, err := a.CreateUser(ctx, adapter.User{ID: "x"}); return err },
+		"read":         func() error { return erred(a.GetUser(ctx, "nobody")) },
+		"write":        func() error { return erred(a.CreateUser(ctx, adapter.User{ID: "x"})) },
 		"EnsureSchema": func() error { return a.EnsureSchema(ctx) },
 	} {
 		var refused *driver.MySQLError
@@ -274,8 +231,7 @@ func TestConflictsInAnyLanguage(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	ctx, database := t.Context(), databaseOf(t, env)
 	taken := adapter.User{ID: "ada", Email: "it's “ada” «1»'@example.com"}
-	_, err := on(t, env.Admin).CreateUser(ctx, taken)
-	require.NoError(t, err)
+	must(on(t, env.Admin).CreateUser(ctx, taken))(t)
 	messages := map[string]bool{}
 	for _, language := range languages {
 		db := pool(t, database, func(c *driver.Config) { c.Params["lc_messages"] = "'" + language + "'" })
@@ -298,8 +254,7 @@ func TestConflictsInAnyLanguage(t *testing.T) {
 			assert.ErrorIsf(t, err, adapter.ErrNotFound, "%s, %s: a session of nobody", language, name)
 		}
 		check("pool", db)
-		tx, err := db.BeginTx(ctx, nil)
-		require.NoError(t, err)
+		tx := must(db.BeginTx(ctx, nil))(t)
 		check("tx", tx)
 		_, _ = tx.Rollback(), db.Close()
 	}

@@ -1,12 +1,9 @@
 package mysql_test
 
 import (
-	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,12 +70,7 @@ func TestInteropPrisma(t *testing.T) {
 			require.NoError(t, a.EnsureSchema(t.Context()))
 			js := authjs.Start(t, "../../interop/prisma", file, databaseURL(t, env))
 			// With snapshot isolation the error is 1020: the row has changed since the product has read it.
-			var name, isolation string
-			err := far.QueryRowContext(t.Context(), "SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(&name, &isolation)
-			if err != nil && !errors.Is(err, sql.ErrNoRows) { // MySQL does not have it
-				t.Fatal(err)
-			}
-			sharing := authjs.Sharing{Nobody: "nobody", Authenticators: true, ReadsFirst: isolation != "ON", LoserFails: true}
+			sharing := authjs.Sharing{Nobody: "nobody", Authenticators: true, ReadsFirst: !checksReads(t, env), LoserFails: true}
 			if origin == "as they are" { // the column has 32 bits
 				sharing.ExpiresAt = 2000000000
 			}
@@ -96,12 +88,10 @@ func TestInteropPrisma(t *testing.T) {
 // runs the statements of SchemaChanges, and the file has their lines.
 func schemaFile(t *testing.T, env *mysqltest.Env, a *mysql.Adapter, documented string, changed bool) string {
 	t.Helper()
-	text, err := os.ReadFile(documented)
-	require.NoError(t, err)
+	text := must(os.ReadFile(documented))(t)
 	file := strings.Replace(string(text), `"postgresql"`, `"mysql"`, 1)
 	if changed {
-		changes, err := a.SchemaChanges(t.Context())
-		require.NoError(t, err)
+		changes := must(a.SchemaChanges(t.Context()))(t)
 		script(t, env, strings.Join(changes, ";\n"))
 		file = authjs.WithTypes(t, file, changes)
 	}
@@ -127,16 +117,12 @@ func isDescribed(t *testing.T, env *mysqltest.Env, js *authjs.Adapter) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var column string
-		if err := rows.Scan(&column); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&column))
 		got = append(got, column)
 	}
-	slices.Sort(want)
-	slices.Sort(got)
-	err = rows.Err()
-	assert.Truef(t, err == nil && len(want) != 0 && slices.Equal(got, want),
-		"the tables have the columns\n\t%s\nand Drizzle's schema has\n\t%s\n%v", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"), err)
+	require.NoError(t, rows.Err())
+	require.NotEmpty(t, want)
+	assert.ElementsMatch(t, want, got, "the columns of Drizzle's schema and of the tables")
 }
 
 // isEmpty fails the test if a table of records has rows.
@@ -146,8 +132,6 @@ func isEmpty(t *testing.T, env *mysqltest.Env) {
 	var all string
 	require.NoError(t, env.Admin.QueryRowContext(t.Context(), names, "%gatehouse_schema").Scan(&all))
 	for name := range strings.SplitSeq(all, ",") {
-		left := -1
-		err := env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM `"+name+"`").Scan(&left)
-		assert.Truef(t, err == nil && left == 0, "%d rows are left in %s, %v", left, name, err)
+		assert.Zerof(t, number(t, env.Admin, "SELECT COUNT(*) FROM `"+name+"`"), "rows are left in %s", name)
 	}
 }

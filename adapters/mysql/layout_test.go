@@ -34,31 +34,20 @@ func TestKeysThatTheCollationTakesForAnother(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{Site: "Prisma", AsTheyAre: true, NoForeignKeys: true})
 	ctx, a := t.Context(), on(t, env.Admin, mysql.WithLayout(mysql.Prisma()))
-	_, err := a.CreateUser(ctx, adapter.User{ID: "Ada", Email: "ada@example.com"})
-	require.NoError(t, err)
+	must(a.CreateUser(ctx, adapter.User{ID: "Ada", Email: "ada@example.com"}))(t)
 	soon := time.Now().Add(time.Hour)
-	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "token", UserID: "Ada", Expires: soon})
-	require.NoError(t, err)
+	must(a.CreateSession(ctx, adapter.Session{SessionToken: "token", UserID: "Ada", Expires: soon}))(t)
 	for _, other := range []string{"TOKEN", "token "} {
-		s, err := a.GetSessionAndUser(ctx, other)
-		assert.Truef(t, s == nil && err == nil, "GetSessionAndUser(%q) = %v, %v", other, s, err)
-		if s, err := a.DeleteSession(ctx, other); s != nil || err != nil {
-			t.Errorf("DeleteSession(%q) = %v, %v", other, s, err)
-		}
-		_, err = a.CreateSession(ctx, adapter.Session{SessionToken: other, UserID: "Ada",
-			Expires: soon})
-		assert.Truef(t, isConflict(err), "CreateSession(%q): %v, want a conflict", other, err)
+		assert.Nil(t, must(a.GetSessionAndUser(ctx, other))(t), other)
+		assert.Nil(t, must(a.DeleteSession(ctx, other))(t), other)
+		refused(a.CreateSession(ctx, adapter.Session{SessionToken: other, UserID: "Ada", Expires: soon}))(t, other, adapter.ErrConflict)
 	}
-	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "2", UserID: "ada",
-		Expires: soon})
-	assert.ErrorIs(t, err, adapter.ErrNotFound, "a session of a user whose ID differs in case")
+	refused(a.CreateSession(ctx, adapter.Session{SessionToken: "2", UserID: "ada",
+		Expires: soon}))(t, "a session of a user whose ID differs in case", adapter.ErrNotFound)
 	n, err := a.DeleteSessionsByUserID(ctx, "ADA", "")
 	assert.Truef(t, n == 0 && err == nil, "deleted %d sessions of another ID, %v", n, err)
-	u, err := a.DeleteUser(ctx, "Ada")
-	require.Truef(t, u != nil && err == nil, "DeleteUser: %v, %v", u, err)
-	left := -1
-	err = env.Admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM Session").Scan(&left)
-	assert.Truef(t, err == nil && left == 0, "without foreign keys %d sessions are left, %v", left, err)
+	require.NotNil(t, must(a.DeleteUser(ctx, "Ada"))(t), "DeleteUser")
+	assert.Zero(t, number(t, env.Admin, "SELECT COUNT(*) FROM Session"), "sessions are left without foreign keys")
 }
 
 // TestTimestampsInAnyZone: a TIMESTAMP is the same instant whatever zone a connection has, also
@@ -71,8 +60,7 @@ func TestTimestampsInAnyZone(t *testing.T) {
 	here := on(t, env.Admin, mysql.WithLayout(mysql.Drizzle()))
 	far := on(t, pool(t, database, func(c *driver.Config) { c.Params["time_zone"] = "'+13:00'" }),
 		mysql.WithLayout(mysql.Drizzle()))
-	_, err := far.CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"})
-	require.NoError(t, err)
+	must(far.CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"}))(t)
 	last := time.Date(2038, 1, 19, 3, 14, 7, 0, time.UTC)
 	for token, expires := range map[string]time.Time{"a": time.Date(2030, 10, 27, 0, 30, 0, 0, time.UTC), "b": last} {
 		if _, err := far.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: "u",
@@ -86,10 +74,9 @@ func TestTimestampsInAnyZone(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %v", token, s, err, expires)
 		}
 	}
-	_, err = here.CreateSession(ctx, adapter.Session{SessionToken: "c", UserID: "u",
+	_, err := here.CreateSession(ctx, adapter.Session{SessionToken: "c", UserID: "u",
 		Expires: last.Add(time.Second)})
-	assert.Truef(t, err != nil &&
-		strings.Contains(err.Error(), "2038"), "a session that ends after 2038: %v", err)
+	assert.ErrorContains(t, err, "2038", "a session that ends after 2038")
 }
 
 // TestRangesOfIntegers: a number for which a column has no room is refused, whatever sql_mode the connection has.
@@ -105,8 +92,7 @@ func TestRangesOfIntegers(t *testing.T) {
 		statement(t, env.Admin, "ALTER TABLE Authenticator MODIFY counter "+kind+" NOT NULL")
 		lax := pool(t, databaseOf(t, env), func(c *driver.Config) { c.Params["sql_mode"] = "''" })
 		a := on(t, lax, mysql.WithLayout(mysql.Prisma()))
-		_, err := a.CreateUser(ctx, adapter.User{ID: "u", Email: "u@example.com"})
-		require.NoError(t, err)
+		must(a.CreateUser(ctx, adapter.User{ID: "u", Email: "u@example.com"}))(t)
 		for _, n := range []int64{-1 << 63, signed, -1, 0, 1<<31 - 1, 1 << 31, unsigned, unsigned + 1, 1<<63 - 1} {
 			id, room := fmt.Sprint("n", n), c.least <= n && n <= c.most
 			_, err := a.LinkAccount(ctx, adapter.Account{UserID: "u", Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: id, ExpiresAt: &n})
@@ -149,11 +135,11 @@ func TestInstantsOfDrizzle(t *testing.T) {
 		} else if refused {
 			statements = advised.FindAllString(err.Error(), -1)
 		} else {
-			must(t, err)
+			require.NoError(t, err)
 			check("before")
 		}
 		runOn(t, farFromUTC(t, env), strings.Split(strings.ReplaceAll(strings.Join(statements, ";\n"), "@@GLOBAL.time_zone", "'"+zone+"'"), ";\n")...)
-		must(t, on(t, db, mysql.WithLayout(mysql.Drizzle())).EnsureSchema(ctx))
+		require.NoError(t, on(t, db, mysql.WithLayout(mysql.Drizzle())).EnsureSchema(ctx))
 		check("after")
 	}
 }
@@ -176,8 +162,7 @@ func TestSchemaChangesOfASite(t *testing.T) {
 			"Drizzle": `counter: bigint("counter", { mode: "number" })`}[name]
 		assert.Containsf(t, text, want, "%s: the statements lack the line %s", name, want)
 		script(t, env, text)
-		after, err := a.SchemaChanges(ctx)
-		assert.Truef(t, err == nil && len(after) <= 0, "%s: after the statements: %v, %v", name, after, err)
+		assert.Emptyf(t, must(a.SchemaChanges(ctx))(t), "%s: after the statements", name)
 	}
 }
 
@@ -236,6 +221,6 @@ func TestProductsAreNamed(t *testing.T) {
 		env := open(t, mysqltest.Settings{})
 		script(t, env, "SET foreign_key_checks = 1;\nDROP TABLE account, session, verificationToken, authenticator, passwords, `user`;\n"+tables)
 		err := on(t, env.Admin).EnsureSchema(t.Context())
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "got %v, want an error that names %s", err, want)
+		assert.ErrorContains(t, err, want)
 	}
 }

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	driver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -25,8 +23,7 @@ func TestValueLongerThanAPacket(t *testing.T) {
 	_, err := a.CreateUser(ctx, adapter.User{ID: "1", Image: &long})
 	assert.Truef(t, err != nil && !strings.Contains(err.Error(), "topsecret") && !isConflict(err),
 		"a value longer than a packet: %v", err)
-	u, err := a.GetUser(ctx, "1")
-	assert.Truef(t, u == nil && err == nil, "after the refusal: %v, %v", u, err)
+	assert.Nil(t, must(a.GetUser(ctx, "1"))(t), "after the refusal")
 	_, err = a.CreateUser(ctx, adapter.User{ID: "1"})
 	assert.NoError(t, err, "the next call")
 }
@@ -42,21 +39,12 @@ func TestIdleConnectionThatTheServerHasClosed(t *testing.T) {
 		db.SetMaxOpenConns(1)
 		a := on(t, db)
 		for _, call := range []string{"read", "write"} {
-			if _, err := a.GetUser(ctx, "nobody"); err != nil {
-				t.Fatal(err)
-			}
-			var id int64
-			require.NoError(t, db.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id))
+			must(a.GetUser(ctx, "nobody"))(t)
+			id := number(t, db, "SELECT CONNECTION_ID()")
 			if name == "KILL" {
-				_, err := env.Admin.ExecContext(ctx, fmt.Sprint("KILL ", id))
-				require.NoError(t, err)
+				statement(t, env.Admin, fmt.Sprint("KILL ", id))
 			}
-			tick := time.NewTicker(20 * time.Millisecond)
-			for open := 1; open > 0; <-tick.C { // until the server has closed the connection
-				err := env.Admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ?", id).Scan(&open)
-				require.NoError(t, err)
-			}
-			tick.Stop()
+			awaitClosed(t, env, id)
 			var err error
 			if call == "read" {
 				_, err = a.GetUser(ctx, "nobody")

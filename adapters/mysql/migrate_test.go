@@ -27,8 +27,7 @@ func atDrizzle(db *sql.DB) (*mysql.Adapter, error) {
 // it was.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/migrate.md")
-	require.NoError(t, err)
+	page := must(os.ReadFile("../../docs/migrate.md"))(t)
 	const user = "INSERT INTO `%user` (id, name, email%extra) VALUES ('ada', 'Adá', 'ada@example.com'%now);\n" +
 		"INSERT INTO `%account` (userId, type, provider, providerAccountId, expires_at%extra) VALUES ('ada', 'oidc', 'p', '1', 1700000000%now);\n" +
 		"INSERT INTO `%session` (sessionToken, userId, expires%extra) VALUES ('theirs', 'ada', '2037-07-02 12:00:00'%now)"
@@ -45,13 +44,8 @@ func TestMigrate(t *testing.T) {
 		}
 		env := open(t, mysqltest.Settings{Site: c.site, AsTheyAre: true, Params: map[string]string{"time_zone": "'+00:00'"}})
 		script(t, env, c.names.Replace(user))
-		a, err := c.open(env.Admin)
-		if err == nil {
-			err = a.EnsureSchema(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(c.open(env.Admin))(t)
+		require.NoError(t, a.EnsureSchema(t.Context()))
 		found, err1 := a.GetUserByEmail(t.Context(), "ada@example.com")
 		account, err2 := a.GetAccount(t.Context(), "1", "p")
 		both, err3 := a.GetSessionAndUser(t.Context(), "theirs")

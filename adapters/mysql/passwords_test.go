@@ -19,51 +19,33 @@ func callPasswords(t *testing.T, a adapter.Adapter) {
 	ctx := t.Context()
 	p, has := adapter.Capability[adapter.Passwords](a)
 	require.True(t, has, "the adapter says that it has no passwords")
-	user, err := p.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "H "})
-	require.NoError(t, err)
-	_, err = p.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "h"})
-	assert.Truef(t, isConflict(err), "an address twice: %v", err)
-	is := func(what string, got *adapter.Password, err error, want *adapter.Password) {
-		t.Helper()
-		require.Falsef(t, err != nil || (got == nil) != (want == nil) || got != nil && *got != *want,
-			"%s: got %v, %v, want %v", what, got, err, want)
-	}
+	user := must(p.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "H "}))(t)
+	twice := adapter.User{Email: "cy@example.com"}
+	refused(p.CreateUserWithPassword(ctx, twice, adapter.Password{Hash: "h"}))(t, "an address twice", adapter.ErrConflict)
 	one, two := adapter.Password{UserID: user.ID, Hash: "H "}, adapter.Password{UserID: user.ID, Hash: "h🗝", State: `{"a": 1}`}
-	got, err := p.GetPassword(ctx, user.ID)
-	is("GetPassword", got, err, &one)
+	require.Equal(t, &one, must(p.GetPassword(ctx, user.ID))(t), "GetPassword")
 	for _, from := range []adapter.Password{{Hash: "h "}, {Hash: "H"}, {Hash: "H ", State: " "}, {}, {Hash: "\xff"}} {
 		from.UserID = user.ID
-		got, err = p.SwapPassword(ctx, from, two)
-		is("SwapPassword from another", got, err, nil)
+		require.Nil(t, must(p.SwapPassword(ctx, from, two))(t), "SwapPassword from another")
 	}
-	got, err = p.SwapPassword(ctx, one, one)
-	is("SwapPassword to the same", got, err, &one)
-	got, err = p.SwapPassword(ctx, one, two)
-	is("SwapPassword", got, err, &two)
+	require.Equal(t, &one, must(p.SwapPassword(ctx, one, one))(t), "SwapPassword to the same")
+	require.Equal(t, &two, must(p.SwapPassword(ctx, one, two))(t), "SwapPassword")
 	for _, to := range []adapter.Password{one, one, {UserID: user.ID, Hash: strings.Repeat("🗝", 500), State: strings.Repeat("🗝", 8000)}} {
-		got, err = p.SetPassword(ctx, to)
-		is("SetPassword", got, err, &to)
-		got, err = p.GetPassword(ctx, user.ID)
-		is("GetPassword", got, err, &to)
+		require.Equal(t, &to, must(p.SetPassword(ctx, to))(t), "SetPassword")
+		require.Equal(t, &to, must(p.GetPassword(ctx, user.ID))(t), "GetPassword")
 	}
 	for _, wrong := range []adapter.Password{{}, {Hash: strings.Repeat("x", 2001)}, {Hash: "h", State: strings.Repeat("x", 32001)}} {
 		wrong.UserID = user.ID
-		got, err = p.SetPassword(ctx, wrong)
+		got, err := p.SetPassword(ctx, wrong)
 		assert.Truef(t, got == nil && err != nil, "a wrong record: got %v, %v", got, err)
 	}
 	for _, nobody := range []string{"", "nobody", strings.ToUpper(user.ID) + " "} {
-		if _, err := p.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"}); !errors.Is(err, adapter.ErrNotFound) {
-			t.Errorf("SetPassword of nobody: %v", err)
-		}
-		got, err = p.DeletePassword(ctx, nobody, true)
-		is("DeletePassword of nobody", got, err, nil)
+		refused(p.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"}))(t, "nobody", adapter.ErrNotFound)
+		require.Nil(t, must(p.DeletePassword(ctx, nobody, true))(t), "DeletePassword of nobody")
 	}
-	got, err = p.DeletePassword(ctx, user.ID, true)
-	assert.Truef(t, got == nil && errors.Is(err, adapter.ErrLastCredential), "the last way in: got %v, %v", got, err)
-	_, err = a.DeleteUser(ctx, user.ID)
-	require.NoError(t, err)
-	got, err = p.GetPassword(ctx, user.ID)
-	is("GetPassword after DeleteUser", got, err, nil)
+	refused(p.DeletePassword(ctx, user.ID, true))(t, "the last way in", adapter.ErrLastCredential)
+	must(a.DeleteUser(ctx, user.ID))(t)
+	require.Nil(t, must(p.GetPassword(ctx, user.ID))(t), "GetPassword after DeleteUser")
 }
 
 // TestPasswords on the adapter's own tables, and in a transaction of the caller.
@@ -71,8 +53,7 @@ func TestPasswords(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	callPasswords(t, on(t, env.Admin))
-	tx, err := env.Admin.BeginTx(t.Context(), nil)
-	require.NoError(t, err)
+	tx := must(env.Admin.BeginTx(t.Context(), nil))(t)
 	defer func() { _ = tx.Rollback() }()
 	callPasswords(t, on(t, tx))
 }
@@ -84,25 +65,21 @@ func TestFromTheFirstVersion(t *testing.T) {
 	for _, by := range []string{"EnsureSchema", "SchemaChanges"} {
 		env := open(t, mysqltest.Settings{})
 		ctx := t.Context()
-		_, err := on(t, env.Admin).CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"})
-		require.NoError(t, err)
+		must(on(t, env.Admin).CreateUser(ctx, adapter.User{ID: "u", Email: "a@example.com"}))(t)
 		script(t, env, "DROP TABLE passwords;\nUPDATE gatehouse_schema SET version = 1")
 		a := on(t, env.Admin)
-		_, err = a.GetUser(ctx, "u")
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), "missing: table passwords"), "before: got %v", err)
+		_, err := a.GetUser(ctx, "u")
+		assert.ErrorContains(t, err, "missing: table passwords", "before")
 		if by == "EnsureSchema" {
 			require.NoError(t, a.EnsureSchema(ctx))
 		} else {
-			changes, err := a.SchemaChanges(ctx)
-			require.Truef(t, err == nil && len(changes) != 0, "%v %v", changes, err)
+			changes := must(a.SchemaChanges(ctx))(t)
+			require.NotEmpty(t, changes)
 			script(t, env, strings.Join(changes, ";\n"))
 		}
 		require.NoError(t, a.CheckSchema(ctx))
-		version := 0
-		err = env.Admin.QueryRowContext(ctx, "SELECT version FROM gatehouse_schema").Scan(&version)
-		assert.Truef(t, err == nil && version == 2, "%s: got version %d, %v, want 2", by, version, err)
-		u, err := a.GetUser(ctx, "u")
-		assert.Truef(t, err == nil && u != nil, "the user: %v, %v", u, err)
+		assert.Equal(t, 2, number(t, env.Admin, "SELECT version FROM gatehouse_schema"), by)
+		assert.NotNil(t, must(a.GetUser(ctx, "u"))(t), "the user")
 		callPasswords(t, a)
 	}
 }
@@ -123,9 +100,8 @@ func TestPasswordsOfSites(t *testing.T) {
 			require.NoErrorf(t, errors.Join(a.EnsureSchema(ctx), a.CheckSchema(ctx)), "%s, %s", name, what)
 			_, has := adapter.Capability[adapter.Passwords](a)
 			assert.Falsef(t, has, "%s, %s: the adapter says that it has passwords", name, what)
-			user, err := a.CreateUserWithAccount(ctx, adapter.User{Email: "a@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "1"},
-				&adapter.Authenticator{CredentialID: "c"})
-			require.NoError(t, err)
+			user := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "a@example.com"}, adapter.Account{Provider: "p", ProviderAccountID: "1"},
+				&adapter.Authenticator{CredentialID: "c"}))(t)
 			_, err1 := a.GetPassword(ctx, user.ID)
 			_, err2 := a.SetPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"})
 			_, err3 := a.SwapPassword(ctx, adapter.Password{UserID: user.ID, Hash: "h"}, adapter.Password{Hash: "i"})
@@ -135,18 +111,15 @@ func TestPasswordsOfSites(t *testing.T) {
 				assert.Truef(t, errors.Is(err, adapter.ErrUnsupported) && strings.Contains(err.Error(), reason),
 					"%s, %s, call %d: got %v, want ErrUnsupported and %q", name, what, i+1, err, reason)
 			}
-			_, err = a.DeleteAuthenticator(ctx, user.ID, "c", true)
-			assert.NoError(t, err)
-			_, err = a.DeleteUser(ctx, user.ID)
-			assert.NoError(t, err)
+			must(a.DeleteAuthenticator(ctx, user.ID, "c", true))(t)
+			must(a.DeleteUser(ctx, user.ID))(t)
 		}
 		lacks("without the table", "SchemaChanges")
 		script(t, env, "CREATE TABLE passwords (id INT PRIMARY KEY, userId VARCHAR(191), hash VARCHAR(60) NOT NULL)")
 		lacks("a table of the application", "passwords")
 		script(t, env, "DROP TABLE passwords")
 		before := on(t, env.Admin, mysql.WithLayout(layout))
-		changes, err := before.SchemaChanges(ctx)
-		require.NoError(t, err)
+		changes := must(before.SchemaChanges(ctx))(t)
 		product := map[string]string{"Prisma": "model passwords", "Drizzle": "mysqlTable"}[settings.Site]
 		assert.Containsf(t, changes[len(changes)-1], product, "%s: the statement has no lines for the schema file", name)
 		script(t, env, strings.Join(changes, ";\n"))
@@ -155,8 +128,7 @@ func TestPasswordsOfSites(t *testing.T) {
 		assert.False(t, has, "before the tables were compared the adapter says that it has passwords")
 		require.NoError(t, a.CheckSchema(ctx))
 		callPasswords(t, a)
-		left, err := a.SchemaChanges(ctx)
-		assert.Truef(t, err == nil && len(left) <= 0, "%s: left to do: %v, %v", name, left, err)
+		assert.Emptyf(t, must(a.SchemaChanges(ctx))(t), "%s: left to do", name)
 		database := databaseOf(t, env)
 		role := "few_" + database[len(database)-12:]
 		few := account(t, env, "few_", []string{"USAGE"}, mysql.WithLayout(layout))
@@ -164,9 +136,7 @@ func TestPasswordsOfSites(t *testing.T) {
 			script(t, env, fmt.Sprintf("GRANT SELECT, INSERT, UPDATE, DELETE ON %s.`%s` TO %s", database, table, role))
 		}
 		assert.NoErrorf(t, few.CheckSchema(ctx), "%s, without rights on the passwords", name)
-		if _, err := few.GetPassword(ctx, "u"); !errors.Is(err, adapter.ErrUnsupported) {
-			t.Errorf("%s, without rights on the passwords: got %v, want ErrUnsupported", name, err)
-		}
+		refused(few.GetPassword(ctx, "u"))(t, name+", without rights on the passwords", adapter.ErrUnsupported)
 	}
 }
 

@@ -18,17 +18,30 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
 
-// must fails the test if there is an error.
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	require.NoError(t, errors.Join(errs...))
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
+}
+
+// erred returns the error of a call.
+func erred[T any](_ T, err error) error { return err }
+
+// refused fails the test unless a call has no record and the error.
+func refused[T any](got *T, err error) func(t testing.TB, what string, want error) {
+	return func(t testing.TB, what string, want error) {
+		t.Helper()
+		assert.Truef(t, got == nil && errors.Is(err, want), "%s: got %v, %v, want %v", what, got, err, want)
+	}
 }
 
 // begun begins a transaction of another program, which is rolled back at the end of the test.
 func begun(t *testing.T, env *mysqltest.Env) *sql.Tx {
 	t.Helper()
-	tx, err := env.Admin.BeginTx(t.Context(), nil)
-	must(t, err)
+	tx := must(env.Admin.BeginTx(t.Context(), nil))(t)
 	t.Cleanup(func() { _ = tx.Rollback() })
 	return tx
 }
@@ -36,28 +49,45 @@ func begun(t *testing.T, env *mysqltest.Env) *sql.Tx {
 // statement runs a statement.
 func statement(t *testing.T, db mysql.DB, query string, args ...any) {
 	t.Helper()
-	_, err := db.ExecContext(t.Context(), query, args...)
-	must(t, err)
+	must(db.ExecContext(t.Context(), query, args...))(t)
 }
 
 // awaitLock returns when a transaction of the database waits for a lock.
 func awaitLock(t *testing.T, env *mysqltest.Env) {
 	t.Helper()
-	tick := time.NewTicker(200 * time.Millisecond) // the server's table is a copy that it makes after 100 ms without readers
+	awaitTransactions(t, env, 1, "x.trx_state = 'LOCK WAIT'")
+}
+
+// awaitTransactions returns when as many transactions of the database have the state.
+func awaitTransactions(t *testing.T, env *mysqltest.Env, want int, state string) {
+	t.Helper()
+	const every = 200 * time.Millisecond // the server's table is a copy that it makes after 100 ms without readers
+	await(t, env, every, want, "SELECT COUNT(*) FROM information_schema.INNODB_TRX x "+
+		"JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE p.DB = DATABASE() AND "+state)
+}
+
+// await returns when the query has the number.
+func await(t *testing.T, env *mysqltest.Env, every time.Duration, want int, query string, args ...any) {
+	t.Helper()
+	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for waits := false; !waits; {
+	for got := want - 1; got != want; got = number(t, env.Admin, query, args...) {
 		<-tick.C
-		must(t, env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) > 0 FROM information_schema.INNODB_TRX x JOIN "+
-			"information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()").Scan(&waits))
 	}
+}
+
+// number returns the number that a query reads.
+func number(t testing.TB, db *sql.DB, query string, args ...any) (n int) {
+	t.Helper()
+	require.NoError(t, db.QueryRowContext(t.Context(), query, args...).Scan(&n))
+	return n
 }
 
 // handles are an adapter on a pool and one on a connection that is in no transaction.
 func handles(t *testing.T, env *mysqltest.Env, change func(*driver.Config)) map[string]*mysql.Adapter {
 	t.Helper()
 	db := pool(t, databaseOf(t, env), change)
-	conn, err := db.Conn(t.Context())
-	must(t, err)
+	conn := must(db.Conn(t.Context()))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return map[string]*mysql.Adapter{"pool": on(t, db), "conn": on(t, conn)}
 }
@@ -65,8 +95,7 @@ func handles(t *testing.T, env *mysqltest.Env, change func(*driver.Config)) map[
 // transactions begin a transaction of the caller, on a *sql.Tx and on a *sql.Conn.
 func transactions(t *testing.T, env *mysqltest.Env) map[string]mysql.DB {
 	t.Helper()
-	conn, err := env.Admin.Conn(t.Context())
-	must(t, err)
+	conn := must(env.Admin.Conn(t.Context()))(t)
 	t.Cleanup(func() {
 		_, _ = conn.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK")
 		_ = conn.Close()
@@ -80,7 +109,7 @@ func person(t *testing.T, a *mysql.Adapter, id string) {
 	t.Helper()
 	_, err1 := a.CreateUser(t.Context(), adapter.User{ID: id})
 	_, err2 := a.CreateSession(t.Context(), adapter.Session{SessionToken: id, UserID: id, Expires: time.Now().Add(time.Hour)})
-	must(t, err1, err2)
+	require.NoError(t, errors.Join(err1, err2))
 }
 
 // heavy makes a transaction that the server prefers to others, which have changed less.
@@ -109,10 +138,9 @@ func TestDeadlockIsTriedAgain(t *testing.T) {
 		}()
 		awaitLock(t, env)
 		statement(t, other, "UPDATE `user` SET image = 'x' WHERE id = ?", name)
-		must(t, other.Commit())
+		require.NoError(t, other.Commit())
 		assert.NoError(t, <-ended, name)
-		u, err := a.GetUser(t.Context(), name)
-		assert.Truef(t, u == nil && err == nil, "%s: after DeleteUser: %v, %v", name, u, err)
+		assert.Nil(t, must(a.GetUser(t.Context(), name))(t), name)
 	}
 }
 
@@ -138,7 +166,7 @@ func checksReads(t *testing.T, env *mysqltest.Env) bool {
 	var name, value string
 	err := env.Admin.QueryRowContext(t.Context(), "SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(&name, &value)
 	if !errors.Is(err, sql.ErrNoRows) {
-		must(t, err)
+		require.NoError(t, err)
 	}
 	return value == "ON"
 }
@@ -160,7 +188,7 @@ func TestNewerRowIsTriedAgain(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { _, err := a.DeleteUser(t.Context(), name); ended <- err }()
 		awaitLock(t, env)
-		must(t, other.Commit())
+		require.NoError(t, other.Commit())
 		var server *driver.MySQLError
 		if err := <-ended; name == "tx" && (!errors.As(err, &server) || server.Number != 1020) || name != "tx" && err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -185,7 +213,7 @@ func TestCallersTransactionIsUndone(t *testing.T) {
 			go func() { _, err := on(t, db).DeleteUser(ctx, id); ended <- err }()
 			awaitLock(t, env)
 			statement(t, other, "UPDATE `user` SET image = 'x' WHERE id = ?", id)
-			must(t, other.Rollback())
+			require.NoError(t, other.Rollback())
 			return <-ended
 		},
 		"the row has changed meanwhile (error 1020)": func(t *testing.T, db mysql.DB, id string) error {
@@ -203,18 +231,12 @@ func TestCallersTransactionIsUndone(t *testing.T) {
 		for name, db := range transactions(t, env) {
 			id := name + what[:3]
 			person(t, sure, id)
-			_, err := on(t, db).CreateUser(ctx, adapter.User{ID: "mine" + id})
-			require.NoError(t, err)
-			err = provoke(t, db, id)
-			assert.Truef(t, err != nil &&
-				strings.Contains(err.Error(), "the server has undone the whole transaction of the caller") &&
-				strings.Contains(err.Error(), what),
-				"%s, %s: got %v", name, what, err)
-			u, err := on(t, db).GetUser(ctx, "mine"+id)
-			assert.Truef(t, u == nil && err == nil, "%s, %s: the caller's own work is there: %v, %v", name, what, u, err)
-			if u, err := sure.GetUser(ctx, id); u == nil || err != nil {
-				t.Errorf("%s, %s: DeleteUser was tried again outside the transaction: %v, %v", name, what, u, err)
-			}
+			must(on(t, db).CreateUser(ctx, adapter.User{ID: "mine" + id}))(t)
+			err := provoke(t, db, id)
+			assert.ErrorContains(t, err, "the server has undone the whole transaction of the caller", id)
+			assert.ErrorContains(t, err, what, id)
+			assert.Nilf(t, must(on(t, db).GetUser(ctx, "mine"+id))(t), "%s, %s: the caller's own work is there", name, what)
+			assert.NotNilf(t, must(sure.GetUser(ctx, id))(t), "%s: DeleteUser was tried again outside the transaction", what)
 		}
 	}
 }

@@ -22,9 +22,7 @@ func poolThroughProxy(t *testing.T, env *mysqltest.Env, conns int) (*sql.DB, *fa
 	t.Helper()
 	var proxy *fault.Proxy
 	db := pool(t, databaseOf(t, env), func(c *driver.Config) {
-		var err error
-		proxy, err = fault.NewProxy(c.Addr)
-		require.NoError(t, err)
+		proxy = must(fault.NewProxy(c.Addr))(t)
 		c.Addr, c.Logger = proxy.Addr(), &driver.NopLogger{}
 	})
 	db.SetMaxOpenConns(conns)
@@ -37,12 +35,10 @@ func poolThroughProxy(t *testing.T, env *mysqltest.Env, conns int) (*sql.DB, *fa
 }
 
 // tablesWith returns the number of tables whose name has the prefix.
-func tablesWith(t *testing.T, env *mysqltest.Env, prefix string) (n int) {
+func tablesWith(t *testing.T, env *mysqltest.Env, prefix string) int {
 	t.Helper()
-	err := env.Admin.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.TABLES "+
-		"WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE ?", strings.ReplaceAll(prefix, "_", `\_`)+"%").Scan(&n)
-	require.NoError(t, err)
-	return n
+	return number(t, env.Admin, "SELECT COUNT(*) FROM information_schema.TABLES "+
+		"WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE ?", strings.ReplaceAll(prefix, "_", `\_`)+"%")
 }
 
 // TestOneMigrator: while one process changes the tables, another one changes nothing. It goes on
@@ -55,33 +51,23 @@ func TestOneMigrator(t *testing.T) {
 	done := make(chan error, 1)
 	first := on(t, env.Admin, mysql.WithPrefix("one_"))
 	require.NoError(t, first.EnsureSchema(ctx))
-	_, err := env.Admin.ExecContext(ctx, "ALTER TABLE one_session DROP KEY one_session_expires_idx")
-	require.NoError(t, err)
+	must(env.Admin.ExecContext(ctx, "ALTER TABLE one_session DROP KEY one_session_expires_idx"))(t)
 	reader, err := env.Admin.BeginTx(ctx, nil) // the first migrator waits for a table that is in use
 	require.NoError(t, err)
 	require.NoError(t, reader.QueryRowContext(ctx, "SELECT COUNT(*) FROM one_session").Err())
 	go func() { done <- first.WithLease(lease).EnsureSchema(ctx) }()
-	held := func() (held bool) {
-		err := env.Admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM one_gatehouse_schema "+
-			"WHERE migrating IS NOT NULL AND until > UTC_TIMESTAMP(3)").Scan(&held)
-		require.NoError(t, err)
-		return held
-	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !held() {
-		<-tick.C
-	}
+	const leases = "SELECT COUNT(*) FROM one_gatehouse_schema WHERE migrating IS NOT NULL AND until > UTC_TIMESTAMP(3)"
+	await(t, env, 5*time.Millisecond, 1, leases)
 	short, cancel := context.WithTimeout(ctx, 5*lease)
 	defer cancel()
 	err = on(t, env.Admin, mysql.WithPrefix("one_")).EnsureSchema(short)
 	assert.Truef(t, errors.Is(err, context.DeadlineExceeded) &&
 		strings.Contains(err.Error(), "another process is changing the tables"),
 		"the second migrator says %v", err)
-	assert.True(t, held(), "the first migrator has lost its lease, although it lives")
+	assert.Equal(t, 1, number(t, env.Admin, leases), "the first migrator has lost its lease, although it lives")
 	require.NoError(t, reader.Rollback())
 	assert.NoError(t, <-done)
-	assert.False(t, held(), "the lease was not given back")
+	assert.Zero(t, number(t, env.Admin, leases), "the lease was not given back")
 	assert.NoError(t, on(t, env.Admin, mysql.WithPrefix("one_")).CheckSchema(ctx))
 }
 
@@ -95,9 +81,8 @@ func TestMigratorDies(t *testing.T) {
 	for step := 1; ; step += 2 {
 		prefix := "died" + string(rune('a'+step/26)) + string(rune('a'+step%26)) + "_"
 		db, proxy := poolThroughProxy(t, env, 4)
-		_, err := proxy.Inject(fault.Down, step)
-		require.NoError(t, err)
-		err = on(t, db, mysql.WithPrefix(prefix)).WithLease(300 * time.Millisecond).EnsureSchema(ctx)
+		must(proxy.Inject(fault.Down, step))(t)
+		err := on(t, db, mysql.WithPrefix(prefix)).WithLease(300 * time.Millisecond).EnsureSchema(ctx)
 		proxy.Heal()
 		if err == nil {
 			t.Logf("done in fewer than %d steps; %d times some tables were there", step, partly)
@@ -116,9 +101,7 @@ func TestMigratorDies(t *testing.T) {
 func TestVersionTableOfAnother(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
-	_, err := env.Admin.ExecContext(t.Context(), "CREATE TABLE vt_gatehouse_schema (id INT PRIMARY KEY)")
-	require.NoError(t, err)
-	err = on(t, env.Admin, mysql.WithPrefix("vt_")).EnsureSchema(t.Context())
-	assert.Truef(t, err != nil && strings.Contains(err.Error(), "vt_gatehouse_schema is not the table that this package makes"),
-		"got %v", err)
+	must(env.Admin.ExecContext(t.Context(), "CREATE TABLE vt_gatehouse_schema (id INT PRIMARY KEY)"))(t)
+	err := on(t, env.Admin, mysql.WithPrefix("vt_")).EnsureSchema(t.Context())
+	assert.ErrorContains(t, err, "vt_gatehouse_schema is not the table that this package makes")
 }

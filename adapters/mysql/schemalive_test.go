@@ -29,8 +29,7 @@ func TestEnsureSchemaAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	a := on(t, env.Admin, mysql.WithPrefix("once_"))
-	changes, err := a.SchemaChanges(t.Context())
-	assert.Truef(t, len(changes) <= 0 && err == nil, "after EnsureSchema there are changes: %v, %v", changes, err)
+	assert.Empty(t, must(a.SchemaChanges(t.Context()))(t), "after EnsureSchema there are changes")
 }
 
 // TestSchemaFaults: a table that does not fit is refused by name, and what is missing is
@@ -39,10 +38,6 @@ func TestSchemaFaults(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
 	ctx := t.Context()
-	collation := "utf8mb4_0900_bin"
-	if isMariaDB(env) {
-		collation = "utf8mb4_nopad_bin"
-	}
 	for i, x := range []struct{ change, want string }{
 		{"DROP TABLE `%account`", "missing: table %account"},
 		{"ALTER TABLE `%session` DROP KEY `%session_expires_idx`", "missing: key %session_expires_idx"},
@@ -51,7 +46,7 @@ func TestSchemaFaults(t *testing.T) {
 			"%user.email has the collation utf8mb4_general_ci, which takes different texts for one: want utf8mb4_nopad_bin or " +
 				"utf8mb4_0900_bin: the server copies the table, and its writes wait meanwhile: ALTER TABLE `%user` MODIFY email"},
 		{"ALTER TABLE `%session` MODIFY expires DATETIME NOT NULL", "%session.expires has no milliseconds"},
-		{"ALTER TABLE `%session` MODIFY sessionToken VARCHAR(100) COLLATE " + collation + " NOT NULL",
+		{"ALTER TABLE `%session` MODIFY sessionToken VARCHAR(100) COLLATE " + exact(env) + " NOT NULL",
 			"room for 100 characters"},
 		{"ALTER TABLE `%account` MODIFY expires_at BIGINT UNSIGNED", "unsigned, which takes no negative number"},
 		{"ALTER TABLE `%account` DROP COLUMN scope", "table %account has no column scope"},
@@ -61,16 +56,11 @@ func TestSchemaFaults(t *testing.T) {
 		prefix := string(rune('a'+i)) + "_"
 		named := func(s string) string { return strings.ReplaceAll(s, "%", prefix) }
 		require.NoError(t, on(t, env.Admin, mysql.WithPrefix(prefix)).EnsureSchema(ctx))
-		_, err := env.Admin.ExecContext(ctx, named(x.change))
-		require.NoError(t, err)
+		must(env.Admin.ExecContext(ctx, named(x.change)))(t)
 		a := on(t, env.Admin, mysql.WithPrefix(prefix))
-		if _, err := a.CreateUser(ctx, adapter.User{ID: "x"}); err == nil || !strings.Contains(err.Error(), named(x.want)) {
-			t.Errorf("%s: the first call says %v, want %q", named(x.change), err, named(x.want))
-		}
-		err = a.EnsureSchema(ctx)
-		if added := strings.HasPrefix(x.want, "missing"); added != (err == nil) {
-			t.Errorf("%s: EnsureSchema says %v", named(x.change), err)
-		}
+		assert.ErrorContains(t, erred(a.CreateUser(ctx, adapter.User{ID: "x"})), named(x.want), named(x.change))
+		err := a.EnsureSchema(ctx)
+		assert.Equalf(t, strings.HasPrefix(x.want, "missing"), err == nil, "%s: EnsureSchema says %v", named(x.change), err)
 	}
 }
 
@@ -119,8 +109,7 @@ func TestTablesOfOthers(t *testing.T) {
 			if a := on(t, db, append(slices.Clone(c.options), mysql.WithNewTables())...); c.ours {
 				require.NoError(t, a.EnsureSchema(ctx))
 				if c.full {
-					_, err := a.CreateUser(ctx, adapter.User{})
-					require.NoError(t, err)
+					must(a.CreateUser(ctx, adapter.User{}))(t)
 				}
 			}
 			script(t, &mysqltest.Env{Admin: db}, c.tables)
@@ -148,12 +137,10 @@ func newDatabase(t *testing.T, env *mysqltest.Env) *sql.DB {
 func TestEnsureSchemaInATransaction(t *testing.T) {
 	t.Parallel()
 	env := open(t, mysqltest.Settings{})
-	tx, err := env.Admin.BeginTx(t.Context(), nil)
-	require.NoError(t, err)
+	tx := must(env.Admin.BeginTx(t.Context(), nil))(t)
 	defer func() { _ = tx.Rollback() }()
-	err = on(t, tx, mysql.WithPrefix("t_")).EnsureSchema(t.Context())
-	assert.Truef(t, err != nil && strings.Contains(err.Error(),
-		"call EnsureSchema with a *sql.DB"), "got %v", err)
+	err := on(t, tx, mysql.WithPrefix("t_")).EnsureSchema(t.Context())
+	assert.ErrorContains(t, err, "call EnsureSchema with a *sql.DB")
 }
 
 // TestArgumentsOfNew: a wrong argument is an error of New.

@@ -8,6 +8,7 @@ import (
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/mysql"
 	"github.com/gatehouse-go/gatehouse/adapters/mysql/mysqltest"
@@ -43,21 +44,15 @@ func TestTiDB(t *testing.T) {
 	env := open(t, mysqltest.Settings{})
 	n, db := nodeOf(t, env)
 	n.alone, n.tidb = true, &tidb{says: "-TiDB"}
-	must(t, on(t, db, mysql.WithPrefix("t_")).EnsureSchema(t.Context()))
+	require.NoError(t, on(t, db, mysql.WithPrefix("t_")).EnsureSchema(t.Context()))
 	a, ctx := on(t, db), t.Context()
-	user, err := a.CreateUser(ctx, adapter.User{Email: "tidb@example.com"})
-	must(t, err)
+	user := must(a.CreateUser(ctx, adapter.User{Email: "tidb@example.com"}))(t)
 	account := adapter.Account{UserID: user.ID, Provider: "p", ProviderAccountID: "1", Type: "oidc"}
-	_, err = a.LinkAccount(ctx, account)
-	must(t, err)
-	_, err = a.LinkAccount(ctx, account)
-	assert.ErrorIsf(t, err, adapter.ErrConflict, "a pair that is linked: got %v, want a conflict", err)
-	_, err = a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: user.ID, ProviderAccountID: "1"})
-	must(t, err)
-	_, err = a.DeleteAuthenticator(ctx, user.ID, "c", true)
-	must(t, err)
-	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: user.ID, Expires: time.Now().Add(-time.Hour)})
-	must(t, err)
+	must(a.LinkAccount(ctx, account))(t)
+	refused(a.LinkAccount(ctx, account))(t, "a pair that is linked", adapter.ErrConflict)
+	must(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: user.ID, ProviderAccountID: "1"}))(t)
+	must(a.DeleteAuthenticator(ctx, user.ID, "c", true))(t)
+	must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: user.ID, Expires: time.Now().Add(-time.Hour)}))(t)
 	if swept, err := a.DeleteExpired(ctx, time.Now()); err != nil || swept.Sessions != 1 {
 		t.Errorf("clean-up removed %d sessions, error %v; want 1", swept.Sessions, err)
 	}
@@ -75,10 +70,9 @@ func TestTiDBTriesAgain(t *testing.T) {
 			n, db := nodeOf(t, open(t, mysqltest.Settings{}))
 			n.alone, n.tidb = true, &tidb{says: says}
 			a := on(t, db)
-			user, err := a.CreateUser(t.Context(), adapter.User{Email: "tidb@example.com"})
-			must(t, err)
+			user := must(a.CreateUser(t.Context(), adapter.User{Email: "tidb@example.com"}))(t)
 			n.tidb.once = refusal
-			_, err = a.CreateSession(t.Context(), adapter.Session{SessionToken: "s", UserID: user.ID, Expires: time.Now()})
+			_, err := a.CreateSession(t.Context(), adapter.Session{SessionToken: "s", UserID: user.ID, Expires: time.Now()})
 			assert.Equalf(t, says != "", err == nil, "%q, error %d: got %v", says, refusal.Number, err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
@@ -22,10 +21,8 @@ func isolated(t *testing.T, test func(t *testing.T, a *postgres.Adapter)) {
 		t.Run(isolation, func(t *testing.T) {
 			t.Parallel()
 			schema := newSchema(t)
-			c := wiring{}.config(t)
-			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
-			pool := must(pgxpool.NewWithConfig(t.Context(), c))(t)
-			t.Cleanup(pool.Close)
+			parameters := map[string]string{"default_transaction_isolation": isolation, "deadlock_timeout": "20ms"}
+			pool := withParameters(t, parameters)
 			a := newAdapter(t, pool, postgres.WithSchema(schema))
 			require.NoError(t, a.EnsureSchema(t.Context()))
 			test(t, a)

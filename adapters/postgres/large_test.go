@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -21,10 +19,8 @@ var many = flag.Int("many", 30_000, "TestOthersDuringLargeDeletions removes this
 // for a lock.
 func TestOthersDuringLargeDeletions(t *testing.T) {
 	_, pool, schema := wirings[0].newStore(t)
-	named := wirings[0].config(t)
-	named.ConnConfig.RuntimeParams["application_name"] = servesPeople // watchLocks looks for this name
-	application := must(pgxpool.NewWithConfig(t.Context(), named))(t)
-	t.Cleanup(application.Close)
+	// watchLocks looks for this name
+	application := withParameters(t, map[string]string{"application_name": servesPeople})
 	a := newAdapter(t, application, postgres.WithSchema(schema))
 	ctx, watcher := t.Context(), wiring{}.pool(t)
 	other := must(a.CreateUser(ctx, adapter.User{}))(t)

@@ -25,38 +25,31 @@ func callPasswords(t *testing.T, a adapter.Passwords, id string) {
 	made := must(a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{UserID: "ignored", Hash: "h"}))(t)
 	same(t, "GetPassword", must(a.GetPassword(ctx, made.ID))(t), adapter.Password{UserID: made.ID, Hash: "h"})
 	again, err := a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "h"})
-	refused(t, "CreateUserWithPassword again", again, err, adapter.ErrConflict)
+	refused(again, err)(t, "CreateUserWithPassword again", adapter.ErrConflict)
 
 	one, two := adapter.Password{UserID: id, Hash: "H ", State: `{"a": 1}`}, adapter.Password{UserID: id, Hash: "h🗝", State: ""}
-	got, err := a.GetPassword(ctx, id)
-	absent(t, "GetPassword", got, err)
-	got, err = a.SwapPassword(ctx, one, two)
-	absent(t, "SwapPassword without a password", got, err)
+	require.Nil(t, must(a.GetPassword(ctx, id))(t), "GetPassword")
+	require.Nil(t, must(a.SwapPassword(ctx, one, two))(t), "SwapPassword without a password")
 	same(t, "SetPassword", must(a.SetPassword(ctx, two))(t), two)
 	same(t, "SetPassword", must(a.SetPassword(ctx, one))(t), one)
 	for _, from := range []adapter.Password{{UserID: id, Hash: "h ", State: one.State}, {UserID: id, Hash: "H", State: one.State},
 		{UserID: id, Hash: "H ", State: `{"a":1}`}, {UserID: id, Hash: "H "}, {UserID: id}, {UserID: id, Hash: "\xff"}, {UserID: made.ID, Hash: "H ", State: one.State}} {
-		got, err = a.SwapPassword(ctx, from, two)
-		absent(t, "SwapPassword from "+from.Hash, got, err)
+		require.Nil(t, must(a.SwapPassword(ctx, from, two))(t), "SwapPassword from "+from.Hash)
 	}
 	same(t, "GetPassword", must(a.GetPassword(ctx, id))(t), one)
 	same(t, "SwapPassword", must(a.SwapPassword(ctx, one, two))(t), two)
 	same(t, "DeletePassword", must(a.DeletePassword(ctx, id, true))(t), two)
-	got, err = a.DeletePassword(ctx, id, true)
-	absent(t, "DeletePassword again", got, err)
-	got, err = a.DeletePassword(ctx, made.ID, true)
-	refused(t, "DeletePassword of the last way in", got, err, adapter.ErrLastCredential)
+	require.Nil(t, must(a.DeletePassword(ctx, id, true))(t), "DeletePassword again")
+	refused(a.DeletePassword(ctx, made.ID, true))(t, "DeletePassword of the last way in", adapter.ErrLastCredential)
 	must(a.DeletePassword(ctx, made.ID, false))(t)
 	for _, nobody := range []string{"", "nobody", "007", "99999999", "a\x00"} {
-		got, err = a.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"})
-		refused(t, "SetPassword of nobody", got, err, adapter.ErrNotFound)
-		got, err = a.GetPassword(ctx, nobody)
-		absent(t, "GetPassword of nobody", got, err)
-		got, err = a.DeletePassword(ctx, nobody, false)
-		absent(t, "DeletePassword of nobody", got, err)
+		got, err := a.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"})
+		refused(got, err)(t, "SetPassword of nobody", adapter.ErrNotFound)
+		require.Nil(t, must(a.GetPassword(ctx, nobody))(t), "GetPassword of nobody")
+		require.Nil(t, must(a.DeletePassword(ctx, nobody, false))(t), "DeletePassword of nobody")
 	}
 	for _, wrong := range []adapter.Password{{UserID: id}, {UserID: id, Hash: strings.Repeat("x", 2001)}, {UserID: id, Hash: "h", State: strings.Repeat("x", 32001)}} {
-		if got, err = a.SetPassword(ctx, wrong); got != nil || err == nil || errors.Is(err, adapter.ErrNotFound) {
+		if got, err := a.SetPassword(ctx, wrong); got != nil || err == nil || errors.Is(err, adapter.ErrNotFound) {
 			t.Fatalf("SetPassword of a wrong record: got %v, %v", got, err)
 		}
 	}
@@ -75,8 +68,8 @@ func TestLastWayInStays(t *testing.T) {
 			var kept atomic.Int32
 			var wg sync.WaitGroup
 			for _, remove := range []func() error{
-				func() error { _, err := a.DeletePassword(ctx, user.ID, true); return err },
-				func() error { _, err := a.DeleteAuthenticator(ctx, user.ID, user.ID, true); return err },
+				func() error { return erred(a.DeletePassword(ctx, user.ID, true)) },
+				func() error { return erred(a.DeleteAuthenticator(ctx, user.ID, user.ID, true)) },
 			} {
 				wg.Go(func() {
 					if err := remove(); errors.Is(err, adapter.ErrLastCredential) {
@@ -106,8 +99,8 @@ func TestFromTheFirstVersion(t *testing.T) {
 	rows := dump(t, pool)
 	a := newAdapter(t, pool)
 	_, err := a.GetUser(t.Context(), adaID)
-	says(t, err, `the table "passwords" is missing`)
-	says(t, a.CheckSchema(t.Context()), `the table "passwords" is missing`)
+	assert.ErrorContains(t, err, `the table "passwords" is missing`)
+	assert.ErrorContains(t, a.CheckSchema(t.Context()), `the table "passwords" is missing`)
 	changes := must(a.SchemaChanges(t.Context()))(t)
 	assert.Truef(t, len(changes) != 0 && strings.HasPrefix(changes[0], `CREATE TABLE "passwords"`),
 		"got the changes %q", changes)
@@ -172,15 +165,14 @@ func TestPasswordsOfSites(t *testing.T) {
 			must(a.LinkAccount(ctx, adapter.Account{UserID: adaID, Type: adapter.AccountOIDC, Provider: "p", ProviderAccountID: "1"}))(t)
 			callPasswords(t, has, adaID)
 			must(a.DeleteUser(ctx, adaID))(t)
-			got, err := a.GetPassword(ctx, adaID)
-			absent(t, "GetPassword after DeleteUser", got, err)
+			require.Nil(t, must(a.GetPassword(ctx, adaID))(t), "GetPassword after DeleteUser")
 			assert.Empty(t, must(open().SchemaChanges(ctx))(t), "left to do")
 			user := must(a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}))(t)
 			must(a.GetUser(ctx, user.ID))(t)
 			requires := a.RequiresEmail()
 			execSQL(t, pool, `ALTER TABLE `+schema+`."`+s.layout.Users+`" ALTER email TYPE varchar`) // what was prepared fails
 			execSQL(t, pool, `ALTER TABLE `+schema+`."`+s.layout.Sessions+`" RENAME TO elsewhere`)
-			_, err = a.GetUser(ctx, user.ID)
+			_, err := a.GetUser(ctx, user.ID)
 			assert.Error(t, err, "a table is gone: got no error")
 			if missing := adapter.Missing(a); len(missing) > 0 || a.RequiresEmail() != requires {
 				t.Errorf("after a call that could not compare the tables the adapter lacks %v, RequiresEmail: %v", missing, a.RequiresEmail())

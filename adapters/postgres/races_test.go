@@ -71,10 +71,8 @@ func TestDeleteUserAfterUncommittedWrites(t *testing.T) {
 		awaitBlocked(t, pool, pid)
 		require.NoError(t, tx.Commit(ctx))
 		require.NoError(t, <-done)
-		session, err := a.DeleteSession(ctx, "late")
-		absent(t, "the session", session, err)
-		account, err := a.GetAccount(ctx, "1", "late")
-		absent(t, "the account", account, err)
+		require.Nil(t, must(a.DeleteSession(ctx, "late"))(t), "the session")
+		require.Nil(t, must(a.GetAccount(ctx, "1", "late"))(t), "the account")
 	})
 }
 
@@ -88,16 +86,13 @@ func TestWritesAfterUncommittedDeleteUser(t *testing.T) {
 		must(a.CreateSession(ctx, adapter.Session{SessionToken: "moving", UserID: other.ID}))(t)
 		for name, write := range map[string]func() error{
 			"create session": func() error {
-				_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "late", UserID: user.ID})
-				return err
+				return erred(a.CreateSession(ctx, adapter.Session{SessionToken: "late", UserID: user.ID}))
 			},
 			"link account": func() error {
-				_, err := a.LinkAccount(ctx, adapter.Account{Provider: "late", ProviderAccountID: "1", UserID: user.ID})
-				return err
+				return erred(a.LinkAccount(ctx, adapter.Account{Provider: "late", ProviderAccountID: "1", UserID: user.ID}))
 			},
 			"move session": func() error {
-				_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "moving", UserID: adapter.To(user.ID)})
-				return err
+				return erred(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "moving", UserID: adapter.To(user.ID)}))
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -180,28 +175,22 @@ func TestConflictInTransaction(t *testing.T) {
 	other := must(a.CreateUser(ctx, adapter.User{}))(t)
 	for name, take := range map[string]func(a *postgres.Adapter, id string) error{
 		"create user": func(a *postgres.Adapter, id string) error {
-			_, err := a.CreateUser(ctx, adapter.User{Email: "create"})
-			return err
+			return erred(a.CreateUser(ctx, adapter.User{Email: "create"}))
 		},
 		"update user": func(a *postgres.Adapter, id string) error {
-			_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: id, Email: adapter.To("update")})
-			return err
+			return erred(a.UpdateUser(ctx, adapter.UserUpdate{ID: id, Email: adapter.To("update")}))
 		},
 		"create session": func(a *postgres.Adapter, id string) error {
-			_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "t", UserID: id})
-			return err
+			return erred(a.CreateSession(ctx, adapter.Session{SessionToken: "t", UserID: id}))
 		},
 		"link account": func(a *postgres.Adapter, id string) error {
-			_, err := a.LinkAccount(ctx, adapter.Account{Provider: "p", ProviderAccountID: "1", UserID: id})
-			return err
+			return erred(a.LinkAccount(ctx, adapter.Account{Provider: "p", ProviderAccountID: "1", UserID: id}))
 		},
 		"create verification token": func(a *postgres.Adapter, id string) error {
-			_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "t"})
-			return err
+			return erred(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "t"}))
 		},
 		"create authenticator": func(a *postgres.Adapter, id string) error {
-			_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: id})
-			return err
+			return erred(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "c", UserID: id}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,66 +216,55 @@ func TestConflictInTransaction(t *testing.T) {
 // TestContention: many writers change a few records in serializable
 // transactions, of which the server ends many. [CONC-15]
 func TestContention(t *testing.T) {
-	for _, isolation := range []string{"read committed", "repeatable read", "serializable"} {
-		t.Run(isolation, func(t *testing.T) {
-			t.Parallel()
-			schema := newSchema(t)
-			c := wiring{}.config(t)
-			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
-			c.ConnConfig.RuntimeParams["deadlock_timeout"] = "20ms"
-			pool := must(pgxpool.NewWithConfig(t.Context(), c))(t)
-			t.Cleanup(pool.Close)
-			a := newAdapter(t, pool, postgres.WithSchema(schema))
-			require.NoError(t, a.EnsureSchema(t.Context()))
-			ctx := t.Context()
-			var ids [2]string
-			for i := range ids {
-				ids[i] = must(a.CreateUser(ctx, adapter.User{Email: fmt.Sprint(i)}))(t).ID
-			}
-			must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: ids[0]}))(t)
-			var used [20]int
-			var mu sync.Mutex
-			var wg sync.WaitGroup
-			for g := range 8 {
-				wg.Go(func() {
-					for round := range used {
-						fail := func(err error) { assert.Truef(t, err == nil || errors.Is(err, adapter.ErrConflict), "%v", err) }
-						key := adapter.VerificationTokenKey{Identifier: "i", Token: fmt.Sprint(round)}
-						_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: key.Token, Expires: time.Now().Add(time.Hour)})
-						if errors.Is(err, adapter.ErrConflict) {
-							err = nil
-						} else if err == nil {
-							mu.Lock()
-							used[round]--
-							mu.Unlock()
-						}
-						fail(err)
-						v, err := a.UseVerificationToken(ctx, key)
-						fail(err)
-						if v != nil {
-							mu.Lock()
-							used[round]++
-							mu.Unlock()
-						}
-						// The writers keep exchanging the addresses of two users, which causes
-						// deadlocks.
-						_, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: ids[g%2], Email: adapter.To(fmt.Sprint((g/2 + round) % 3))})
-						fail(err)
-						_, err = a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "s", UserID: adapter.To(ids[round%2]), Expires: adapter.To(time.Now())})
-						fail(err)
-						_, err = a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint(g, " ", round), UserID: ids[g%2], Expires: time.Now().Add(-time.Hour)})
-						fail(err)
-						_, err = a.DeleteExpired(ctx, time.Now().Add(-time.Minute))
-						fail(err)
+	isolated(t, func(t *testing.T, a *postgres.Adapter) {
+		ctx := t.Context()
+		var ids [2]string
+		for i := range ids {
+			ids[i] = must(a.CreateUser(ctx, adapter.User{Email: fmt.Sprint(i)}))(t).ID
+		}
+		must(a.CreateSession(ctx, adapter.Session{SessionToken: "s", UserID: ids[0]}))(t)
+		var used [20]int
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for g := range 8 {
+			wg.Go(func() {
+				for round := range used {
+					fail := func(err error) { assert.Truef(t, err == nil || errors.Is(err, adapter.ErrConflict), "%v", err) }
+					key := adapter.VerificationTokenKey{Identifier: "i", Token: fmt.Sprint(round)}
+					_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: key.Token, Expires: time.Now().Add(time.Hour)})
+					if errors.Is(err, adapter.ErrConflict) {
+						err = nil
+					} else if err == nil {
+						mu.Lock()
+						used[round]--
+						mu.Unlock()
 					}
-				})
-			}
-			wg.Wait()
-			for round, n := range used {
-				assert.Equalf(t, 0, n, "token %d was used %+d times more often than made", round, n)
-			}
-		})
-	}
+					fail(err)
+					v, err := a.UseVerificationToken(ctx, key)
+					fail(err)
+					if v != nil {
+						mu.Lock()
+						used[round]++
+						mu.Unlock()
+					}
+					// The writers keep exchanging the addresses of two users, which causes
+					// deadlocks.
+					_, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: ids[g%2], Email: adapter.To(fmt.Sprint((g/2 + round) % 3))})
+					fail(err)
+					_, err = a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "s", UserID: adapter.To(ids[round%2]), Expires: adapter.To(time.Now())})
+					fail(err)
+					_, err = a.CreateSession(ctx, adapter.Session{SessionToken: fmt.Sprint(g, " ", round), UserID: ids[g%2], Expires: time.Now().Add(-time.Hour)})
+					fail(err)
+					_, err = a.DeleteExpired(ctx, time.Now().Add(-time.Minute))
+					fail(err)
+				}
+			})
+		}
+		wg.Wait()
+		for round, n := range used {
+			assert.Equalf(t, 0, n, "token %d was used %+d times more often than made", round, n)
+		}
+	})
 }
 
 // TestOneConnection shares a bare connection among goroutines, which pgx itself
@@ -328,9 +306,8 @@ func TestWaitingForTheConnectionEnds(t *testing.T) {
 	awaitBlocked(t, pool, pid)
 	second, cancelSecond := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancelSecond()
-	_, err := on.GetUser(second, user.ID)
-	assert.ErrorIsf(t, err, context.DeadlineExceeded, "got %v, want DeadlineExceeded", err)
+	refused(on.GetUser(second, user.ID))(t, "a read whose connection is in use", context.DeadlineExceeded)
 	cancelFirst()
-	err = <-done
+	err := <-done
 	assert.ErrorIsf(t, err, context.Canceled, "got %v, want Canceled", err)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -124,7 +125,25 @@ func (w wiring) config(t testing.TB) *pgxpool.Config {
 // pool opens a pool that is closed at the end of the test.
 func (w wiring) pool(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	pool := must(pgxpool.NewWithConfig(t.Context(), w.config(t)))(t)
+	return openPool(t, w.config(t))
+}
+
+// poolWith opens a pool whose sessions have the given server settings.
+func (w wiring) poolWith(t testing.TB, parameters map[string]string) *pgxpool.Pool {
+	t.Helper()
+	c := w.config(t)
+	maps.Copy(c.ConnConfig.RuntimeParams, parameters)
+	return openPool(t, c)
+}
+
+func withParameters(t testing.TB, parameters map[string]string) *pgxpool.Pool {
+	t.Helper()
+	return wiring{}.poolWith(t, parameters)
+}
+
+func openPool(t testing.TB, c *pgxpool.Config) *pgxpool.Pool {
+	t.Helper()
+	pool := must(pgxpool.NewWithConfig(t.Context(), c))(t)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -171,8 +190,7 @@ func execSQL(t testing.TB, db postgres.DB, sql string, args ...any) {
 // value reads one value.
 func value[T any](t testing.TB, db postgres.DB, sql string, args ...any) T {
 	t.Helper()
-	rows, err := db.Query(t.Context(), sql, args...)
-	require.NoError(t, err)
+	rows := must(db.Query(t.Context(), sql, args...))(t)
 	v, err := pgx.CollectOneRow(rows, pgx.RowTo[T])
 	require.NoError(t, err, sql)
 	return v
@@ -212,12 +230,10 @@ func (w wiring) sqlDB(t testing.TB, change func(*pgxpool.Config)) *sql.DB {
 
 func newSQL(t testing.TB, db postgres.SQL, opts ...postgres.Option) *postgres.Adapter {
 	t.Helper()
-	a := must(postgres.NewSQL(db, opts...))(t)
-	return a
+	return must(postgres.NewSQL(db, opts...))(t)
 }
 
 func newAdapter(t testing.TB, db postgres.DB, opts ...postgres.Option) *postgres.Adapter {
 	t.Helper()
-	a := must(postgres.New(db, opts...))(t)
-	return a
+	return must(postgres.New(db, opts...))(t)
 }

@@ -32,8 +32,7 @@ func (w wiring) benchHarness(t testing.TB) adaptertest.Harness {
 
 func newBaseline(tb testing.TB, a adapter.Adapter) any {
 	h := a.(*redistest.Handle)
-	b := must(redistest.NewBaseline(tb.Context(), h.Client, h.Prefix))(tb)
-	return b
+	return must(redistest.NewBaseline(tb.Context(), h.Client, h.Prefix))(tb)
 }
 
 func BenchmarkAdapter(b *testing.B) { bench.Run(b, standalone.benchHarness(b), newBaseline) }

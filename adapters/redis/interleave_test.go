@@ -96,8 +96,7 @@ type call = func(ctx context.Context, a adapter.Adapter) error
 
 func creates(id, email string) call {
 	return func(ctx context.Context, a adapter.Adapter) error {
-		_, err := a.CreateUser(ctx, adapter.User{ID: id, Email: email})
-		return err
+		return erred(a.CreateUser(ctx, adapter.User{ID: id, Email: email}))
 	}
 }
 
@@ -116,17 +115,11 @@ func deletes(id string) call {
 }
 
 func links(id string) call {
-	return func(ctx context.Context, a adapter.Adapter) error {
-		_, err := a.LinkAccount(ctx, account(id))
-		return err
-	}
+	return func(ctx context.Context, a adapter.Adapter) error { return erred(a.LinkAccount(ctx, account(id))) }
 }
 
 func signsIn(id string) call {
-	return func(ctx context.Context, a adapter.Adapter) error {
-		_, err := a.CreateSession(ctx, session(id))
-		return err
-	}
+	return func(ctx context.Context, a adapter.Adapter) error { return erred(a.CreateSession(ctx, session(id))) }
 }
 
 // deletedSession carries the session that a call deleted to the check.

@@ -152,8 +152,7 @@ func TestLimitsWhileRedisIsDown(t *testing.T) {
 			for range 2 {
 				require.True(t, waitOf(t, l, typed("192.0.2.1", "ada")) == 0, "an attempt is refused")
 			}
-			_, err := h.Proxy.Inject(kind, 1)
-			require.NoError(t, err)
+			must(h.Proxy.Inject(kind, 1))(t)
 			made := 2
 			for range 40 {
 				if waitOf(t, l, typed("192.0.2.1", "ada")) == 0 {
@@ -227,15 +226,14 @@ func TestGuessingAtTwoProcesses(t *testing.T) {
 func process(t *testing.T, e *redistest.Env, checked *atomic.Int32) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
-	h, err := auth.New(auth.Config{
+	h := must(auth.New(auth.Config{
 		URL: "http://" + server.Listener.Addr().String(), Secret: []string{secret},
 		Providers: []auth.Provider{&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
 			checked.Add(1)
 			return nil, nil
 		}}},
 		Limit: limiter(t, e.Admin, e.Prefix, limit.Rules{Client: hourly(100), Account: hourly(10), Both: hourly(5)}, func(err error) { t.Error(err) }),
-	})
-	require.NoError(t, err)
+	}))(t)
 	server.Config.Handler = h
 	server.Start()
 	t.Cleanup(server.Close)
@@ -246,12 +244,12 @@ func process(t *testing.T, e *redistest.Env, checked *atomic.Int32) string {
 func guess(t *testing.T, site, name string) int {
 	t.Helper()
 	form := url.Values{"username": {name}, "password": {"wrong"}}.Encode()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/auth/callback/credentials", strings.NewReader(form))
-	require.NoError(t, err)
+	r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/auth/callback/credentials", strings.NewReader(form)))(t)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res := must(client.Do(r))(t)
+	res, err := client.Do(r)
+	require.NoError(t, err)
 	_ = res.Body.Close()
 	return res.StatusCode
 }

@@ -1,7 +1,6 @@
 package redis_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -10,16 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func none(t testing.TB, what string, got *adapter.Password, err error) {
-	t.Helper()
-	require.Truef(t, got == nil && err == nil, "%s: got %v, %v, want nothing", what, got, err)
-}
-
-func isPassword(t testing.TB, what string, got *adapter.Password, err error, want adapter.Password) {
-	t.Helper()
-	require.Truef(t, err == nil && got != nil && *got == want, "%s: got %v, %v, want %v", what, got, err, want)
-}
 
 // TestPasswords calls the methods of adapter.Passwords, also with declared keys and on a
 // cluster. At the end no key is left.
@@ -34,25 +23,18 @@ func TestPasswords(t *testing.T) {
 			user := must(a.CreateUserWithPassword(ctx, adapter.User{Email: "cy@example.com"}, adapter.Password{Hash: "H </>&  \u007f"}))(t)
 			one, two := adapter.Password{UserID: user.ID, Hash: "H </>&  \u007f"}, adapter.Password{UserID: user.ID, Hash: "h🗝", State: `{"a": "\u0001"}`}
 			for _, taken := range []adapter.User{{Email: "cy@example.com"}, {ID: user.ID}, {ID: user.ID, Email: "other@example.com"}} {
-				again, err := a.CreateUserWithPassword(ctx, taken, adapter.Password{Hash: "h"})
-				assert.Truef(t, again == nil && errors.Is(err, adapter.ErrConflict), "a user twice: got %v, %v", again, err)
+				refused(a.CreateUserWithPassword(ctx, taken, adapter.Password{Hash: "h"}))(t, "a user twice", adapter.ErrConflict)
 			}
-			got, err := a.GetPassword(ctx, user.ID)
-			isPassword(t, "GetPassword", got, err, one)
+			require.Equal(t, &one, must(a.GetPassword(ctx, user.ID))(t), "GetPassword")
 			for _, from := range []adapter.Password{{Hash: "h"}, {Hash: one.Hash + " "}, {Hash: one.Hash, State: " "}, {}, {Hash: "\xff"}} {
 				from.UserID = user.ID
-				got, err = a.SwapPassword(ctx, from, two)
-				none(t, "SwapPassword from another", got, err)
+				require.Nil(t, must(a.SwapPassword(ctx, from, two))(t), "SwapPassword from another")
 			}
-			got, err = a.SwapPassword(ctx, one, one)
-			isPassword(t, "SwapPassword to the same", got, err, one)
-			got, err = a.SwapPassword(ctx, one, two)
-			isPassword(t, "SwapPassword", got, err, two)
+			require.Equal(t, &one, must(a.SwapPassword(ctx, one, one))(t), "SwapPassword to the same")
+			require.Equal(t, &two, must(a.SwapPassword(ctx, one, two))(t), "SwapPassword")
 			for _, to := range []adapter.Password{one, two, {UserID: user.ID, Hash: strings.Repeat("🗝", 500), State: strings.Repeat("🗝", 8000)}} {
-				got, err = a.SetPassword(ctx, to)
-				isPassword(t, "SetPassword", got, err, to)
-				got, err = a.GetPassword(ctx, user.ID)
-				isPassword(t, "GetPassword", got, err, to)
+				require.Equal(t, &to, must(a.SetPassword(ctx, to))(t), "SetPassword")
+				require.Equal(t, &to, must(a.GetPassword(ctx, user.ID))(t), "GetPassword")
 			}
 			for _, wrong := range []adapter.Password{{}, {Hash: strings.Repeat("x", 2001)}, {Hash: "h", State: strings.Repeat("x", 32001)}} {
 				wrong.UserID = user.ID
@@ -60,26 +42,19 @@ func TestPasswords(t *testing.T) {
 				assert.Truef(t, got == nil && err != nil, "a wrong record: got %v, %v", got, err)
 			}
 			for _, nobody := range []string{"", "nobody", strings.ToLower(user.ID), "\xff"} {
-				if got, err := a.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"}); got != nil || !errors.Is(err, adapter.ErrNotFound) {
-					t.Errorf("SetPassword of nobody: got %v, %v", got, err)
-				}
-				got, err = a.DeletePassword(ctx, nobody, true)
-				none(t, "DeletePassword of nobody", got, err)
+				refused(a.SetPassword(ctx, adapter.Password{UserID: nobody, Hash: "h"}))(t, "SetPassword of nobody", adapter.ErrNotFound)
+				require.Nil(t, must(a.DeletePassword(ctx, nobody, true))(t), "DeletePassword of nobody")
 			}
-			got, err = a.DeletePassword(ctx, user.ID, true)
-			assert.Truef(t, got == nil && errors.Is(err, adapter.ErrLastCredential), "the last way in: got %v, %v", got, err)
+			refused(a.DeletePassword(ctx, user.ID, true))(t, "the last way in", adapter.ErrLastCredential)
 			must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: "c"}))(t)
 			assert.NotNil(t, must(a.DeletePassword(ctx, user.ID, true))(t),
 				"the password of a user with a passkey was not deleted")
-			if got, err := a.DeleteAuthenticator(ctx, user.ID, "c", true); got != nil || !errors.Is(err, adapter.ErrLastCredential) {
-				t.Errorf("the last passkey: got %v, %v", got, err)
-			}
+			refused(a.DeleteAuthenticator(ctx, user.ID, "c", true))(t, "the last passkey", adapter.ErrLastCredential)
 			must(a.SetPassword(ctx, one))(t)
 			assert.NotNil(t, must(a.DeleteAuthenticator(ctx, user.ID, "c", true))(t),
 				"the passkey of a user with a password was not deleted")
 			must(a.DeleteUser(ctx, user.ID))(t)
-			got, err = a.GetPassword(ctx, user.ID)
-			none(t, "GetPassword after DeleteUser", got, err)
+			require.Nil(t, must(a.GetPassword(ctx, user.ID))(t), "GetPassword after DeleteUser")
 			left := keysOf(t, client, "{"+e.Prefix+"-passwords}:*")
 			if len(left) != 1 { // the layout
 				t.Errorf("the keys %q are left", left)
@@ -103,21 +78,17 @@ func TestPasswordOfAnEarlierUser(t *testing.T) {
 	leave := func() { must(client.Set(ctx, key, left, 0).Result())(t) }
 	leave()
 	must(a.CreateUser(ctx, adapter.User{ID: "u"}))(t)
-	got, err := a.GetPassword(ctx, "u")
-	none(t, "GetPassword", got, err)
-	got, err = a.SwapPassword(ctx, adapter.Password{UserID: "u", Hash: "h"}, adapter.Password{Hash: "i"})
-	none(t, "SwapPassword", got, err)
-	got, err = a.DeletePassword(ctx, "u", false)
-	none(t, "DeletePassword", got, err)
+	require.Nil(t, must(a.GetPassword(ctx, "u"))(t), "GetPassword")
+	got := must(a.SwapPassword(ctx, adapter.Password{UserID: "u", Hash: "h"}, adapter.Password{Hash: "i"}))(t)
+	require.Nil(t, got, "SwapPassword")
+	require.Nil(t, must(a.DeletePassword(ctx, "u", false))(t), "DeletePassword")
 	must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: "u", CredentialID: "c"}))(t)
-	_, err = a.DeleteAuthenticator(ctx, "u", "c", true)
-	assert.ErrorIs(t, err, adapter.ErrLastCredential, "a password of an earlier user is a way in")
+	refused(a.DeleteAuthenticator(ctx, "u", "c", true))(t, "an earlier user's password is gone", adapter.ErrLastCredential)
 	must(a.SetPassword(ctx, adapter.Password{UserID: "u", Hash: "i"}))(t)
 	must(a.DeleteUser(ctx, "u"))(t)
 	leave()
 	must(a.CreateUserWithPassword(ctx, adapter.User{ID: "u"}, adapter.Password{Hash: "j"}))(t)
-	got, err = a.GetPassword(ctx, "u")
-	isPassword(t, "GetPassword", got, err, adapter.Password{UserID: "u", Hash: "j"})
+	require.Equal(t, &adapter.Password{UserID: "u", Hash: "j"}, must(a.GetPassword(ctx, "u"))(t), "GetPassword")
 }
 
 // TestRoundTripsOfPasswords: each method takes one, on a cluster too.

@@ -100,9 +100,7 @@ func TestScriptFlush(t *testing.T) {
 				func() { must(a.DeleteExpired(t.Context(), time.Now()))(t) },
 				func() { must(a.DeleteUser(t.Context(), "ada"))(t); s.nothing() },
 			} {
-				if err := e.Admin.ScriptFlush(t.Context()).Err(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, e.Admin.ScriptFlush(t.Context()).Err())
 				step()
 			}
 		})
@@ -258,8 +256,7 @@ func TestNotUTF8(t *testing.T) {
 			AuthorizationDetails: json.RawMessage(`"` + bad + `"`)})),
 		"credential": second(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: "ada", CredentialID: bad})),
 	} {
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), "UTF-8"),
-			"%s: got %v, want an error that says UTF-8", name, err)
+		assert.ErrorContains(t, err, "UTF-8", name)
 	}
 	assert.Equal(t, "Ada", *must(a.GetUser(ctx, "ada"))(t).Name, "the name")
 }

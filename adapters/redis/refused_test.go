@@ -26,69 +26,51 @@ var midway = []struct {
 	call    func(ctx context.Context, a *redis.Adapter) error
 }{
 	{"CreateUserWithPassword", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.CreateUserWithPassword(ctx, adapter.User{ID: "new", Email: "new@example.com"}, adapter.Password{Hash: "h"})
-		return err
+		return erred(a.CreateUserWithPassword(ctx, adapter.User{ID: "new", Email: "new@example.com"}, adapter.Password{Hash: "h"}))
 	}},
 	{"UpdateUser", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Email: adapter.To("new@example.com")})
-		return err
+		return erred(a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Email: adapter.To("new@example.com")}))
 	}},
 	{"UpdateUser, no address", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Email: adapter.To("")})
-		return err
+		return erred(a.UpdateUser(ctx, adapter.UserUpdate{ID: "ada", Email: adapter.To("")}))
 	}},
 	{"LinkAccount", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.LinkAccount(ctx, adapter.Account{UserID: "ada", Provider: "p", ProviderAccountID: "2"})
-		return err
+		return erred(a.LinkAccount(ctx, adapter.Account{UserID: "ada", Provider: "p", ProviderAccountID: "2"}))
 	}},
 	{"UnlinkAccount", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.UnlinkAccount(ctx, account("ada").Key())
-		return err
+		return erred(a.UnlinkAccount(ctx, account("ada").Key()))
 	}},
 	{"CreateSession", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.CreateSession(ctx, adapter.Session{SessionToken: "new", UserID: "other", Expires: later})
-		return err
+		return erred(a.CreateSession(ctx, adapter.Session{SessionToken: "new", UserID: "other", Expires: later}))
 	}},
 	{"UpdateSession", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", Expires: adapter.To(later.AddDate(1, 0, 0))})
-		return err
+		return erred(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", Expires: adapter.To(later.AddDate(1, 0, 0))}))
 	}},
 	{"UpdateSession to another user", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", UserID: adapter.To("other")})
-		return err
+		return erred(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "secret", UserID: adapter.To("other")}))
 	}},
 	{"CreateVerificationToken", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "t", Expires: later})
-		return err
+		return erred(a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "i", Token: "t", Expires: later}))
 	}},
 	{"CreateAuthenticator", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "new", UserID: "ada", CredentialPublicKey: "k"})
-		return err
+		return erred(a.CreateAuthenticator(ctx, adapter.Authenticator{CredentialID: "new", UserID: "ada", CredentialPublicKey: "k"}))
 	}},
 	{"DeleteAuthenticator", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.DeleteAuthenticator(ctx, "ada", "credential", true)
-		return err
+		return erred(a.DeleteAuthenticator(ctx, "ada", "credential", true))
 	}},
 	{"SetPassword", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.SetPassword(ctx, adapter.Password{UserID: "ada", Hash: "new"})
-		return err
+		return erred(a.SetPassword(ctx, adapter.Password{UserID: "ada", Hash: "new"}))
 	}},
 	{"DeletePassword", false, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.DeletePassword(ctx, "ada", true)
-		return err
+		return erred(a.DeletePassword(ctx, "ada", true))
 	}},
 	{"DeleteSession", true, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.DeleteSession(ctx, "secret")
-		return err
+		return erred(a.DeleteSession(ctx, "secret"))
 	}},
 	{"DeleteSessionsByUserID", true, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.DeleteSessionsByUserID(ctx, "ada", "")
-		return err
+		return erred(a.DeleteSessionsByUserID(ctx, "ada", ""))
 	}},
-	{"DeleteUser", true, func(ctx context.Context, a *redis.Adapter) error {
-		_, err := a.DeleteUser(ctx, "ada")
-		return err
-	}},
+	{"DeleteUser", true, func(ctx context.Context, a *redis.Adapter) error { return erred(a.DeleteUser(ctx, "ada")) }},
 }
 
 // sent are the commands of the calls.

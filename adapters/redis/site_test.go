@@ -85,12 +85,10 @@ func firstCallNames(t *testing.T, w wiring, old bool) {
 		client := open(rules)
 		for method, call := range map[string]func(a *redis.Adapter) error{
 			"CreateUser": func(a *redis.Adapter) error {
-				_, err := a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"})
-				return err
+				return erred(a.CreateUser(t.Context(), adapter.User{Email: "ada@example.com"}))
 			},
 			"CreateUserWithAccount": func(a *redis.Adapter) error {
-				_, err := a.CreateUserWithAccount(t.Context(), adapter.User{}, adapter.Account{Provider: "p", ProviderAccountID: "1"}, nil)
-				return err
+				return erred(a.CreateUserWithAccount(t.Context(), adapter.User{}, adapter.Account{Provider: "p", ProviderAccountID: "1"}, nil))
 			},
 			"GetSessionAndUser": func(a *redis.Adapter) error { _, err := a.GetSessionAndUser(t.Context(), "secret"); return err },
 			"EnsureScripts":     func(a *redis.Adapter) error { return a.EnsureScripts(t.Context()) },
@@ -123,9 +121,7 @@ func TestProxyWithoutScriptLoad(t *testing.T) {
 	client.AddHook(withoutScript{})
 	a := standalone.adapter(t, client, e.Prefix)
 	must(a.CreateUser(t.Context(), adapter.User{}))(t)
-	if err := a.EnsureScripts(t.Context()); err == nil || !strings.Contains(err.Error(), "script") {
-		t.Errorf("EnsureScripts: got %v, want an error that names the command", err)
-	}
+	assert.ErrorContains(t, a.EnsureScripts(t.Context()), "script", "EnsureScripts")
 }
 
 // withoutScript answers SCRIPT as a proxy that does not know it.
@@ -193,7 +189,7 @@ func TestErrorsOfRedis6(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		_, err := standalone.adapter(t, client, e.Prefix).CreateSession(ctx, session("ada"))
 		cancel()
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "%s: got %v, want %s", text, err, want)
+		assert.ErrorContains(t, err, want, text)
 	}
 }
 
@@ -290,7 +286,7 @@ func TestRenamedKeys(t *testing.T) {
 	client.AddHook(renames{})
 	a := standalone.adapter(t, client, e.Prefix)
 	_, err := a.CreateUser(t.Context(), adapter.User{})
-	assert.Truef(t, err != nil && strings.Contains(err.Error(), "WithPrefix"), "got %v", err)
+	assert.ErrorContains(t, err, "WithPrefix")
 }
 
 // TestBesideUpstash: the adapter does not begin beside keys of @auth/upstash-redis-adapter

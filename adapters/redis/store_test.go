@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -100,6 +101,17 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
+// erred returns the error of a call.
+func erred[T any](_ T, err error) error { return err }
+
+// refused fails the test unless a call has no record and the error.
+func refused[T any](got *T, err error) func(t testing.TB, what string, want error) {
+	return func(t testing.TB, what string, want error) {
+		t.Helper()
+		assert.Truef(t, got == nil && errors.Is(err, want), "%s: got %v, %v, want %v", what, got, err, want)
+	}
+}
+
 // client opens a client that is closed at the end of the test.
 func (w wiring) client(t testing.TB, conns int) goredis.UniversalClient {
 	t.Helper()
@@ -111,8 +123,7 @@ func (w wiring) client(t testing.TB, conns int) goredis.UniversalClient {
 // adapter opens an adapter on a client.
 func (w wiring) adapter(t testing.TB, client goredis.UniversalClient, prefix string) *redis.Adapter {
 	t.Helper()
-	a := must(redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, w.options...)...))(t)
-	return a
+	return must(redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, w.options...)...))(t)
 }
 
 // keysOf returns all keys that match the pattern.

@@ -91,8 +91,8 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			}
 			a := open()
 			require.NoError(t, a.EnsureSchema(t.Context()))
-			broken := number(t, db, `SELECT (SELECT count(*) FROM pragma_foreign_key_check) + (SELECT integrity_check <> 'ok' FROM pragma_integrity_check)`)
-			if all := strings.Join(objects(t, db), " "); broken > 0 || strings.Contains(all, "_new") || strings.Contains(c.edit, "of_site_trg") && strings.Count(all, "of_site") != 4 {
+			broken := faultsOf(t, db)
+			if all := fmt.Sprint(objects(t, db)); broken > 0 || strings.Contains(all, "_new") || strings.Contains(c.edit, "of_site_trg") && strings.Count(all, "of_site") != 4 {
 				t.Errorf("after the advice, with %d faults: %s", broken, all)
 			}
 			ada := must(a.GetUserByEmail(t.Context(), adaEmail))(t)

@@ -13,7 +13,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // watched opens the file of a database again, with its driver wrapped by
@@ -35,7 +34,7 @@ func (w wiring) locked(t *testing.T, busyTimeout time.Duration) (*sqlite.Adapter
 	path := filepath.Join(t.TempDir(), "test.db")
 	holder := w.openDB(t, path)
 	newAdapter(t, holder)
-	tx := must(holder.BeginTx(t.Context(), nil))(t)
+	tx := must(holder.BeginTx(t.Context(), nil))(t) // takes the write lock: _txlock=immediate
 	db, faults := w.watched(t, path)
 	db.SetMaxOpenConns(1)
 	a := must(sqlite.New(db))(t)
@@ -88,8 +87,7 @@ func TestContextEndsTheWaitForALock(t *testing.T) {
 					t.Errorf("got %v after %v, want DeadlineExceeded after 50ms", err, took)
 				}
 				unlock()
-				u, err := a.GetUser(t.Context(), "late")
-				assert.Truef(t, u == nil && err == nil, "afterwards: got %v, %v; want nothing", u, err)
+				assert.Nil(t, must(a.GetUser(t.Context(), "late"))(t), "afterwards")
 			})
 		}
 	})
@@ -105,21 +103,17 @@ func TestAnswerCutShortIsAnError(t *testing.T) {
 		ctx := t.Context()
 		u := newUser(t, a, "")
 		for _, id := range []string{"1", "2", "3"} {
-			_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: u.ID, CredentialID: id})
-			require.NoError(t, err)
+			must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: u.ID, CredentialID: id}))(t)
 		}
 		token := adapter.VerificationToken{Identifier: "i", Token: "t", Expires: time.Now()}
-		_, err := a.CreateVerificationToken(ctx, token)
-		require.NoError(t, err)
+		must(a.CreateVerificationToken(ctx, token))(t)
 		// The first calls prepare their statements. Preparations are not
 		// counted as steps.
-		_, err = faults.Inject(fault.CutReply, 1)
-		require.NoError(t, err)
+		must(faults.Inject(fault.CutReply, 1))(t)
 		if list, err := a.ListAuthenticatorsByUserID(ctx, u.ID); !errors.Is(err, fault.ErrInjected) || list != nil {
 			t.Errorf("list: got %v, %v; want the injected error", list, err)
 		}
-		_, err = faults.Inject(fault.CutReply, 1)
-		require.NoError(t, err)
+		must(faults.Inject(fault.CutReply, 1))(t)
 		got, err := a.UseVerificationToken(ctx, token.Key())
 		assert.Truef(t, errors.Is(err, fault.ErrInjected) && got == nil, "use: got %v, %v; want the injected error", got, err)
 		open := faults.Stats()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
-	"github.com/stretchr/testify/require"
 )
 
 // TestChangesMeanwhile: while the adapter runs, somebody changes the tables in ways that leave
@@ -23,11 +22,10 @@ func TestChangesMeanwhile(t *testing.T) {
 			`CREATE TRIGGER noted AFTER INSERT ON "user" BEGIN INSERT INTO log VALUES (NEW.id); END`, `VACUUM`, `ANALYZE`, `REINDEX`,
 		} {
 			run(t, other, change)
-			report, err := adaptertest.Check(t.Context(), adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return a }},
+			report := must(adaptertest.Check(t.Context(), adaptertest.Harness{New: func(testing.TB) adapter.Adapter { return a }},
 				adaptertest.Options{Rounds: adaptertest.QuickRounds, Only: []string{
 					"ACCT-06", "ACCT-16", "SESS-02", "SESS-05", "SESS-08", "USER-11", "USER-22", "ERR-05", "ERR-06", "ERR-11",
-				}})
-			require.NoError(t, err)
+				}}))(t)
 			for _, r := range report.Failed() {
 				t.Errorf("%s: %s: %s %s", change, r.Clause.ID, r.Reason, strings.Join(r.Evidence, "\n"))
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestMemory: a pool whose connections have a database each in memory is refused at the
@@ -19,9 +20,9 @@ func TestMemory(t *testing.T) {
 			return db
 		}
 		private := open(":memory:", 0)
-		says(t, must(sqlite.New(private))(t).EnsureSchema(t.Context()), "SetMaxOpenConns(1)")
+		assert.ErrorContains(t, must(sqlite.New(private))(t).EnsureSchema(t.Context()), "SetMaxOpenConns(1)")
 		_, err := must(sqlite.New(private))(t).CreateUser(t.Context(), adapter.User{})
-		says(t, err, "SetMaxOpenConns(1)")
+		assert.ErrorContains(t, err, "SetMaxOpenConns(1)")
 		newAdapter(t, open(":memory:", 1))
 		if w.name == "modernc" {
 			newAdapter(t, open("file:shared?mode=memory&cache=shared", 4))

@@ -68,9 +68,7 @@ func TestMigrate(t *testing.T) {
 			}
 			s.tables, s.person = c.change.Replace(s.tables), c.change.Replace(s.person)
 			a := must(c.open(s.make(t, wirings[0])))(t)
-			if err := a.EnsureSchema(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.EnsureSchema(t.Context()))
 			s.use(t, a) // begins with what the site knows of its person
 		})
 	}

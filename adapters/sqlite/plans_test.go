@@ -57,9 +57,7 @@ func plan(t *testing.T, db *sql.DB, statement string) (steps []string) {
 	for rows.Next() {
 		var id, parent, unused int
 		var step string
-		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&id, &parent, &unused, &step))
 		steps = append(steps, step)
 	}
 	require.NoError(t, rows.Err())
@@ -68,7 +66,7 @@ func plan(t *testing.T, db *sql.DB, statement string) (steps []string) {
 
 // fillRecords makes users with one record of each kind. One in twenty records has
 // expired.
-func fillRecords(t *testing.T, db *sql.DB, records int) {
+func fillRecords(t *testing.T, db sqlite.DB, records int) {
 	t.Helper()
 	for _, insert := range []string{
 		`INSERT INTO user (id, name, email) SELECT 'u' || n, 'User', n || '@example.com' FROM n`,
@@ -88,63 +86,38 @@ func callEveryMethod(t *testing.T, a *sqlite.Adapter, records int64) {
 	t.Helper()
 	ctx, at := t.Context(), time.Now().Add(time.Hour)
 	key := adapter.AccountKey{Provider: "p", ProviderAccountID: "1"}
-	found := func(what string, there bool, err error) {
-		t.Helper()
-		assert.Truef(t, err == nil && there, "%s: found: %v, %v", what, there, err)
-	}
-	user, err := a.GetUser(ctx, "u1")
-	found("GetUser", user != nil, err)
-	user, err = a.GetUserByEmail(ctx, "1@example.com")
-	found("GetUserByEmail", user != nil, err)
-	user, err = a.GetUserByAccount(ctx, key)
-	found("GetUserByAccount", user != nil, err)
-	account, err := a.GetAccount(ctx, "1", "p")
-	found("GetAccount", account != nil, err)
-	both, err := a.GetSessionAndUser(ctx, "s1")
-	found("GetSessionAndUser", both != nil, err)
-	authenticator, err := a.GetAuthenticator(ctx, "1")
-	found("GetAuthenticator", authenticator != nil, err)
-	accounts, err := a.ListAccountsByUserID(ctx, "u1")
-	found("ListAccountsByUserID", len(accounts) == 1, err)
-	sessions, err := a.ListSessionsByUserID(ctx, "u1")
-	found("ListSessionsByUserID", len(sessions) == 1, err)
-	authenticators, err := a.ListAuthenticatorsByUserID(ctx, "u1")
-	found("ListAuthenticatorsByUserID", len(authenticators) == 1, err)
-	user, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: "u1", Name: adapter.To(new("x")), Email: adapter.To("new@example.com"),
-		EmailVerified: adapter.To(&at), Image: adapter.To(new("x"))})
-	found("UpdateUser", user != nil, err)
-	account, err = a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("x"))})
-	found("UpdateAccount", account != nil, err)
-	session, err := a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "s1", UserID: adapter.To("u2"), Expires: adapter.To(at)})
-	found("UpdateSession", session != nil, err)
-	authenticator, err = a.UpdateAuthenticatorCounter(ctx, "1", 1)
-	found("UpdateAuthenticatorCounter", authenticator != nil, err)
-	authenticator, err = a.TouchAuthenticator(ctx, "1", 1, 2, at)
-	found("TouchAuthenticator", authenticator != nil, err)
-	authenticator, err = a.RenameAuthenticator(ctx, "u1", "1", "x")
-	found("RenameAuthenticator", authenticator != nil, err)
-	user, err = a.CreateUser(ctx, adapter.User{})
-	found("CreateUser", user != nil, err)
-	user, err = a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "new", ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "new"})
-	found("CreateUserWithAccount", user != nil, err)
-	session, err = a.CreateSession(ctx, adapter.Session{SessionToken: "new", UserID: "u1", Expires: at})
-	found("CreateSession", session != nil, err)
-	token, err := a.CreateVerificationToken(ctx, adapter.VerificationToken{Identifier: "new", Token: "new", Expires: at})
-	found("CreateVerificationToken", token != nil, err)
-	token, err = a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "1", Token: "1"})
-	found("UseVerificationToken", token != nil, err)
-	n, err := a.DeleteVerificationTokens(ctx, "2")
-	found("DeleteVerificationTokens", n == 1, err)
-	authenticator, err = a.DeleteAuthenticator(ctx, "u1", "1", true)
-	found("DeleteAuthenticator", authenticator != nil, err)
-	account, err = a.UnlinkAccount(ctx, key)
-	found("UnlinkAccount", account != nil, err)
-	session, err = a.DeleteSession(ctx, "s2")
-	found("DeleteSession", session != nil, err)
-	n, err = a.DeleteSessionsByUserID(ctx, "u1", "other")
-	found("DeleteSessionsByUserID", n == 1, err)
-	user, err = a.DeleteUser(ctx, "u1")
-	found("DeleteUser", user != nil, err)
-	swept, err := a.DeleteExpired(ctx, time.Now())
-	found("DeleteExpired", swept.Sessions == records/20 && swept.VerificationTokens == records/20, err)
+	assert.NotNil(t, must(a.GetUser(ctx, "u1"))(t), "GetUser")
+	assert.NotNil(t, must(a.GetUserByEmail(ctx, "1@example.com"))(t), "GetUserByEmail")
+	assert.NotNil(t, must(a.GetUserByAccount(ctx, key))(t), "GetUserByAccount")
+	assert.NotNil(t, must(a.GetAccount(ctx, "1", "p"))(t), "GetAccount")
+	assert.NotNil(t, must(a.GetSessionAndUser(ctx, "s1"))(t), "GetSessionAndUser")
+	assert.NotNil(t, must(a.GetAuthenticator(ctx, "1"))(t), "GetAuthenticator")
+	assert.Len(t, must(a.ListAccountsByUserID(ctx, "u1"))(t), 1, "ListAccountsByUserID")
+	assert.Len(t, must(a.ListSessionsByUserID(ctx, "u1"))(t), 1, "ListSessionsByUserID")
+	assert.Len(t, must(a.ListAuthenticatorsByUserID(ctx, "u1"))(t), 1, "ListAuthenticatorsByUserID")
+	assert.NotNil(t, must(a.UpdateUser(ctx, adapter.UserUpdate{ID: "u1", Name: adapter.To(new("x")),
+		Email: adapter.To("new@example.com"), EmailVerified: adapter.To(&at), Image: adapter.To(new("x"))}))(t), "UpdateUser")
+	assert.NotNil(t, must(a.UpdateAccount(ctx,
+		adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("x"))}))(t), "UpdateAccount")
+	assert.NotNil(t, must(a.UpdateSession(ctx,
+		adapter.SessionUpdate{SessionToken: "s1", UserID: adapter.To("u2"), Expires: adapter.To(at)}))(t), "UpdateSession")
+	assert.NotNil(t, must(a.UpdateAuthenticatorCounter(ctx, "1", 1))(t), "UpdateAuthenticatorCounter")
+	assert.NotNil(t, must(a.TouchAuthenticator(ctx, "1", 1, 2, at))(t), "TouchAuthenticator")
+	assert.NotNil(t, must(a.RenameAuthenticator(ctx, "u1", "1", "x"))(t), "RenameAuthenticator")
+	assert.NotNil(t, must(a.CreateUser(ctx, adapter.User{}))(t), "CreateUser")
+	assert.NotNil(t, must(a.CreateUserWithAccount(ctx, adapter.User{}, adapter.Account{Provider: "new", ProviderAccountID: "1"}, &adapter.Authenticator{CredentialID: "new"}))(t), "CreateUserWithAccount")
+	assert.NotNil(t, must(a.CreateSession(ctx,
+		adapter.Session{SessionToken: "new", UserID: "u1", Expires: at}))(t), "CreateSession")
+	assert.NotNil(t, must(a.CreateVerificationToken(ctx,
+		adapter.VerificationToken{Identifier: "new", Token: "new", Expires: at}))(t), "CreateVerificationToken")
+	assert.NotNil(t, must(a.UseVerificationToken(ctx,
+		adapter.VerificationTokenKey{Identifier: "1", Token: "1"}))(t), "UseVerificationToken")
+	assert.EqualValues(t, 1, must(a.DeleteVerificationTokens(ctx, "2"))(t), "DeleteVerificationTokens")
+	assert.NotNil(t, must(a.DeleteAuthenticator(ctx, "u1", "1", true))(t), "DeleteAuthenticator")
+	assert.NotNil(t, must(a.UnlinkAccount(ctx, key))(t), "UnlinkAccount")
+	assert.NotNil(t, must(a.DeleteSession(ctx, "s2"))(t), "DeleteSession")
+	assert.EqualValues(t, 1, must(a.DeleteSessionsByUserID(ctx, "u1", "other"))(t), "DeleteSessionsByUserID")
+	assert.NotNil(t, must(a.DeleteUser(ctx, "u1"))(t), "DeleteUser")
+	swept := adapter.Swept{Sessions: records / 20, VerificationTokens: records / 20}
+	assert.Equal(t, swept, must(a.DeleteExpired(ctx, time.Now()))(t), "DeleteExpired")
 }

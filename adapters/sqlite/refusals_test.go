@@ -83,7 +83,7 @@ func TestSilentRefusals(t *testing.T) {
 				"UseVerificationToken": func() error {
 					return erred(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "i", Token: "t"}))
 				},
-				"DeleteVerificationTokens": func() error { _, err := a.DeleteVerificationTokens(ctx, "i"); return err },
+				"DeleteVerificationTokens": func() error { return erred(a.DeleteVerificationTokens(ctx, "i")) },
 			},
 			"session": {
 				"CreateSession": func() error {
@@ -167,7 +167,7 @@ func keptFromACascade(t *testing.T, a *sqlite.Adapter, db *sql.DB) {
 	for table, key := range map[string]string{"session": "sessionToken", "account": "providerAccountId", "authenticator": "credentialID"} {
 		run(t, db, fmt.Sprintf(`CREATE TRIGGER keep BEFORE DELETE ON %s WHEN old.%s = 'kept' BEGIN SELECT RAISE(IGNORE); END`, table, key))
 		_, err := a.DeleteUser(ctx, bob.ID)
-		says(t, err, "trigger")
+		assert.ErrorContains(t, err, "trigger")
 		same(t, "the user", must(a.GetUser(ctx, bob.ID))(t), *bob)
 		n := countOfEach(t, a, "kept") + countOfEach(t, a, "gone")
 		require.Equalf(t, 6, n, "trigger on %s: %d of 6 records are left", table, n)
@@ -175,8 +175,6 @@ func keptFromACascade(t *testing.T, a *sqlite.Adapter, db *sql.DB) {
 	}
 	same(t, "the deleted user", must(a.DeleteUser(ctx, bob.ID))(t), *bob)
 }
-
-func erred[T any](_ *T, err error) error { return err }
 
 // TestSweepThatTheSiteRefuses: a trigger that keeps some records is an error, beside the
 // number of records that are gone.

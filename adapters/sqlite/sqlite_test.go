@@ -23,8 +23,7 @@ func run(t testing.TB, db sqlite.DB, query string, args ...any) {
 
 func newUser(t testing.TB, a *sqlite.Adapter, email string) *adapter.User {
 	t.Helper()
-	u := must(a.CreateUser(t.Context(), adapter.User{Email: email}))(t)
-	return u
+	return must(a.CreateUser(t.Context(), adapter.User{Email: email}))(t)
 }
 
 // giveOneOfEach links an account, a session and an authenticator to the user.
@@ -79,8 +78,9 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// On a connection and inside a transaction a method is one statement, and
-// after a refused statement the transaction is still usable.
+// Every method works on a pool, on a connection and in a transaction of the caller. On a
+// connection and inside a transaction a method is one statement, and after a refused statement
+// the transaction is still usable.
 func TestEveryKindOfHandle(t *testing.T) {
 	eachWiring(t, func(t *testing.T, w wiring) {
 		use := func(t *testing.T, db sqlite.DB) {
@@ -88,9 +88,8 @@ func TestEveryKindOfHandle(t *testing.T) {
 			ctx := t.Context()
 			u := newUser(t, a, "ada@example.com")
 			giveOneOfEach(t, a, u.ID, "k")
-			_, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
-			assert.ErrorIsf(t, err, adapter.ErrConflict, "same address: got %v, want ErrConflict", err)
-			_, err = a.CreateSession(ctx, adapter.Session{UserID: "nobody", SessionToken: "x", Expires: time.Now()})
+			refused(a.CreateUser(ctx, adapter.User{Email: "ada@example.com"}))(t, "same address", adapter.ErrConflict)
+			_, err := a.CreateSession(ctx, adapter.Session{UserID: "nobody", SessionToken: "x", Expires: time.Now()})
 			assert.ErrorIsf(t, err, adapter.ErrNotFound, "session of nobody: got %v, want ErrNotFound", err)
 			_, err = a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "k", UserID: adapter.To("nobody")})
 			assert.ErrorIsf(t, err, adapter.ErrNotFound, "session moved to nobody: got %v, want ErrNotFound", err)
@@ -100,7 +99,10 @@ func TestEveryKindOfHandle(t *testing.T) {
 			assert.Equalf(t, 3, n, "found %d records of 3", n)
 			got, err := a.DeleteExpired(ctx, time.Now().Add(time.Minute))
 			assert.Truef(t, err == nil && got.Sessions == 1, "DeleteExpired: got %v, %v", got, err)
+			fillRecords(t, db, 1000)
+			callEveryMethod(t, must(sqlite.New(db))(t), 1000)
 		}
+		t.Run("pool", func(t *testing.T) { use(t, w.openDB(t, filepath.Join(t.TempDir(), "test.db"))) })
 		t.Run("pool of one", func(t *testing.T) {
 			db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
 			db.SetMaxOpenConns(1)
@@ -113,8 +115,7 @@ func TestEveryKindOfHandle(t *testing.T) {
 		})
 		t.Run("transaction", func(t *testing.T) {
 			db := w.openDB(t, filepath.Join(t.TempDir(), "test.db"))
-			tx, err := db.BeginTx(t.Context(), nil)
-			require.NoError(t, err)
+			tx := must(db.BeginTx(t.Context(), nil))(t)
 			use(t, tx)
 			require.NoError(t, tx.Commit())
 			u, err := newAdapter(t, db).GetUserByEmail(t.Context(), "ada@example.com")
@@ -138,8 +139,7 @@ func TestPrefixesAreApart(t *testing.T) {
 			giveOneOfEach(t, a, ids[i], "k")
 		}
 		for i, a := range adapters {
-			_, err := a.DeleteUser(t.Context(), ids[i])
-			require.NoError(t, err)
+			must(a.DeleteUser(t.Context(), ids[i]))(t)
 			for j, b := range adapters {
 				want := 3
 				if j <= i {
@@ -163,12 +163,11 @@ func TestCascadeWithoutForeignKeys(t *testing.T) {
 				ada, bob := newUser(t, a, "ada@example.com"), newUser(t, a, "bob@example.com")
 				giveOneOfEach(t, a, ada.ID, "ada")
 				giveOneOfEach(t, a, bob.ID, "bob")
-				_, err := a.DeleteUser(t.Context(), ada.ID)
-				require.NoError(t, err)
+				must(a.DeleteUser(t.Context(), ada.ID))(t)
 				if a, b := countOfEach(t, a, "ada"), countOfEach(t, a, "bob"); a != 0 || b != 3 {
 					t.Errorf("left are %d of the deleted user's records and %d of the other's, want 0 and 3", a, b)
 				}
-				_, err = a.CreateSession(t.Context(), adapter.Session{UserID: ada.ID, SessionToken: "x", Expires: time.Now()})
+				_, err := a.CreateSession(t.Context(), adapter.Session{UserID: ada.ID, SessionToken: "x", Expires: time.Now()})
 				assert.ErrorIsf(t, err, adapter.ErrNotFound, "session of the deleted user: got %v, want ErrNotFound", err)
 			})
 		})

@@ -82,7 +82,7 @@ func TestWaitingForATurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := w.openDB(t, path)
 	a := newAdapter(t, db)
-	tx := must(db.BeginTx(t.Context(), nil))(t)
+	tx := must(db.BeginTx(t.Context(), nil))(t) // takes the write lock
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 2)
 	for i := range 2 { // one waits for the lock, the other one for its turn

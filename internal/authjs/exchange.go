@@ -88,7 +88,8 @@ func (x exchange) users() (theirs, ours adapter.User) {
 	x.same("GetUser", must(x.a.GetUser(x.ctx, theirs.ID))(x.t), &theirs)
 	x.same("GetUserByEmail", must(x.a.GetUserByEmail(x.ctx, theirs.Email))(x.t), &theirs)
 	theirs.Email, theirs.EmailVerified, theirs.Image = "ada@example.org", nil, new("https://example.com/ada")
-	must(x.a.UpdateUser(x.ctx, adapter.UserUpdate{ID: theirs.ID, Email: adapter.To(theirs.Email), EmailVerified: adapter.To(theirs.EmailVerified), Image: adapter.To(theirs.Image)}))(x.t)
+	must(x.a.UpdateUser(x.ctx, adapter.UserUpdate{ID: theirs.ID,
+		Email: adapter.To(theirs.Email), EmailVerified: adapter.To(theirs.EmailVerified), Image: adapter.To(theirs.Image)}))(x.t)
 	want := Record{"id": theirs.ID, "name": "Ada", "email": "ada@example.org", "emailVerified": nil, "image": "https://example.com/ada"}
 	x.has("getUserByEmail", x.js.Call("getUserByEmail", "ada@example.org"), want)
 	assert.Nil(x.t, x.js.Call("getUserByEmail", "ada@example.com"), "getUserByEmail by the old address")
@@ -209,7 +210,8 @@ func (x exchange) racedTokens() {
 		x.spent(token)
 	}
 	assert.Truef(x.t, both == 0 || x.s.ReadsFirst, "%d of %d tokens were used by both sides", both, rounds)
-	x.t.Logf("%d tokens: %d used by the Go adapter, %d by Auth.js, %d by both; Auth.js failed %d times", rounds, ours, theirs, both, failed)
+	x.t.Logf("%d tokens: %d used by the Go adapter, %d by Auth.js, %d by both; Auth.js failed %d times",
+		rounds, ours, theirs, both, failed)
 }
 
 // racedAccounts lets both sides link one account at the same moment, each to another user:
@@ -220,7 +222,8 @@ func (x exchange) racedAccounts(theirs, ours adapter.User) {
 	for i := range rounds {
 		account := adapter.Account{UserID: ours.ID, Type: adapter.AccountOAuth, Provider: "raced", ProviderAccountID: fmt.Sprint(i)}
 		key := Record{"provider": account.Provider, "providerAccountId": account.ProviderAccountID}
-		x.js.send("linkAccount", Record{"userId": theirs.ID, "type": "oauth", "provider": account.Provider, "providerAccountId": account.ProviderAccountID})
+		x.js.send("linkAccount", Record{"userId": theirs.ID, "type": "oauth",
+			"provider": account.Provider, "providerAccountId": account.ProviderAccountID})
 		_, err := x.a.LinkAccount(x.ctx, account)
 		_, refused := x.js.receive()
 		require.NotEqualf(x.t, err == nil, refused == nil,

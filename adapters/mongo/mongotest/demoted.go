@@ -21,13 +21,9 @@ import (
 // to a server that has stepped down, and those that are opened later to the new primary.
 func (e *Env) readOnly(t testing.TB) (adapter.Adapter, func()) {
 	name := NewDatabase(t, e.admin)
-	if err := e.prepare(t.Context(), name, ""); err != nil {
-		t.Fatal(err)
-	}
+	check(t, e.prepare(t.Context(), name, ""))
 	var hello bson.M
-	if err := e.admin.Database("admin").RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
-		t.Fatal(err)
-	}
+	check(t, e.admin.Database("admin").RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello))
 	topology, ok := hello["topologyVersion"].(bson.D)
 	if !ok {
 		t.Fatal("the server does not tell its topologyVersion, which MongoDB has since 4.4")
@@ -47,15 +43,10 @@ func (e *Env) readOnly(t testing.TB) (adapter.Adapter, func()) {
 	if me, ok := hello["me"].(string); ok && len(settings.Hosts) > 1 {
 		settings.SetHosts([]string{me}) // the one that answered is the primary
 	}
-	client, err := mgo.Connect(settings.SetDirect(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(mgo.Connect(settings.SetDirect(true)))(t)
 	t.Cleanup(func() { _ = client.Disconnect(context.WithoutCancel(t.Context())) })
 	h := &Handle{Client: client, Database: name}
-	if h.Adapter, err = mongo.New(client.Database(name), e.options("")...); err != nil {
-		t.Fatal(err)
-	}
+	h.Adapter = must(mongo.New(client.Database(name), e.options("")...))(t)
 	e.look(t, h)
 	return h, func() { between.refusing.Store(true) }
 }

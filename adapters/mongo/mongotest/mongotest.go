@@ -108,9 +108,7 @@ func (e *Env) Harness() adaptertest.Harness {
 		Second: another,
 		Reopen: func(t testing.TB, a adapter.Adapter) adapter.Adapter {
 			b := another(t, a)
-			if err := b.(*Handle).EnsureIndexes(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			check(t, b.(*Handle).EnsureIndexes(t.Context()))
 			return b
 		},
 		Close: func(a adapter.Adapter) error { return a.(*Handle).close() },
@@ -155,9 +153,7 @@ func (e *Env) Harness() adaptertest.Harness {
 // inStore opens an adapter on one of the two stores.
 func (e *Env) inStore(t testing.TB, i int64, conns uint64) *Handle {
 	t.Helper()
-	if err := e.stores[i].prepare(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, e.stores[i].prepare())
 	return e.Handle(t, e.stores[i].database, conns)
 }
 
@@ -215,10 +211,7 @@ func (e *Env) options(prefix string) []mongo.Option {
 // are closed at the end of the test.
 func (e *Env) Handle(t testing.TB, database string, conns uint64) *Handle {
 	t.Helper()
-	proxy, err := fault.NewProxy("") // the client's dialer names the target
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := must(fault.NewProxy(""))(t) // the client's dialer names the target
 	client, err := mgo.Connect(options.Client().ApplyURI(e.URL).
 		SetDialer(proxy).
 		SetMaxPoolSize(conns).
@@ -243,9 +236,7 @@ func (e *Env) Handle(t testing.TB, database string, conns uint64) *Handle {
 		_ = h.close()
 		_ = proxy.Close()
 	})
-	if h.Adapter, err = mongo.New(client.Database(database), e.options("")...); err != nil {
-		t.Fatal(err)
-	}
+	h.Adapter = must(mongo.New(client.Database(database), e.options("")...))(t)
 	e.look(t, h)
 	return h
 }
@@ -301,16 +292,11 @@ func (e *Env) find(a adapter.Adapter, r adaptertest.Record) (c *mgo.Collection, 
 func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (repair func()) {
 	t.Helper()
 	collection, filter, field := e.find(a, r)
-	raw, err := collection.FindOne(t.Context(), filter).Raw()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(collection.FindOne(t.Context(), filter).Raw())(t)
 	before := raw.Lookup(field)
 	update := func(operator string, value any) {
 		t.Helper()
-		if _, err := collection.UpdateOne(t.Context(), filter, bson.D{{Key: operator, Value: bson.D{{Key: field, Value: value}}}}); err != nil {
-			t.Fatal(err)
-		}
+		must(collection.UpdateOne(t.Context(), filter, bson.D{{Key: operator, Value: bson.D{{Key: field, Value: value}}}}))(t)
 	}
 	update("$set", "damaged")
 	return func() {
@@ -319,5 +305,22 @@ func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (re
 		} else {
 			update("$set", before)
 		}
+	}
+}
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+// check fails the test on an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -61,27 +61,20 @@ func (e *Env) foreign(t testing.TB) (all []adaptertest.Foreign) {
 		db := e.admin.Database(name)
 		email, token := strings.ToLower(rand.Text())+"@example.com", rand.Text()
 		if p.names.Users == "User" {
-			if err := MakePrisma(t.Context(), db, ""); err != nil {
-				t.Fatal(err)
-			}
+			check(t, MakePrisma(t.Context(), db, ""))
 		}
 		for collection, document := range map[string]bson.M{
 			p.names.Users:    {"_id": p.stored.id, "email": email, "emailVerified": p.stored.instant(verified)},
 			p.names.Accounts: {"userId": p.stored.owner, "type": "oidc", "provider": "p", "providerAccountId": "1"},
 			p.names.Sessions: {"sessionToken": token, "userId": p.stored.owner, "expires": p.stored.instant(expires)},
 		} {
-			if _, err := db.Collection(collection).InsertOne(t.Context(), document); err != nil {
-				t.Fatal(err)
-			}
+			must(db.Collection(collection).InsertOne(t.Context(), document))(t)
 		}
 		all = append(all, adaptertest.Foreign{
 			Name: p.name,
 			Open: func(t testing.TB) (adapter.Adapter, error) {
 				h := e.Handle(t, name, plenty)
-				var err error
-				if h.Adapter, err = mongo.New(h.Client.Database(name), p.options...); err != nil {
-					t.Fatal(err)
-				}
+				h.Adapter = must(mongo.New(h.Client.Database(name), p.options...))(t)
 				return h, h.EnsureIndexes(t.Context())
 			},
 			User:    adapter.User{ID: objectID.Hex(), Email: email, EmailVerified: &verified},
@@ -108,15 +101,10 @@ func otherSettings() []*options.ClientOptions {
 // settings opens handles whose clients have other options.
 func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) {
 	for _, other := range otherSettings() {
-		client, err := mgo.Connect(options.Client().ApplyURI(e.URL), other)
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := must(mgo.Connect(options.Client().ApplyURI(e.URL), other))(t)
 		h := &Handle{Client: client, Database: a.(*Handle).Database}
 		t.Cleanup(func() { _ = client.Disconnect(context.WithoutCancel(t.Context())) })
-		if h.Adapter, err = mongo.New(client.Database(h.Database), e.options("")...); err != nil {
-			t.Fatal(err)
-		}
+		h.Adapter = must(mongo.New(client.Database(h.Database), e.options("")...))(t)
 		e.look(t, h)
 		all = append(all, h)
 	}
@@ -127,20 +115,13 @@ func (e *Env) settings(t testing.TB, a adapter.Adapter) (all []adapter.Adapter) 
 // accepts no document. The error of the server describes the document.
 func (e *Env) validated(t testing.TB) (adapter.Adapter, func()) {
 	name := NewDatabase(t, e.admin)
-	if err := e.prepare(t.Context(), name, ""); err != nil {
-		t.Fatal(err)
-	}
+	check(t, e.prepare(t.Context(), name, ""))
 	h, db := e.Handle(t, name, plenty), e.admin.Database(name)
 	return h, func() {
-		names, err := db.ListCollectionNames(t.Context(), bson.D{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := must(db.ListCollectionNames(t.Context(), bson.D{}))(t)
 		for _, name := range names {
 			never := bson.M{"$jsonSchema": bson.M{"required": bson.A{"of_site"}}}
-			if err := db.RunCommand(t.Context(), bson.D{{Key: "collMod", Value: name}, {Key: "validator", Value: never}}).Err(); err != nil {
-				t.Fatal(err)
-			}
+			check(t, db.RunCommand(t.Context(), bson.D{{Key: "collMod", Value: name}, {Key: "validator", Value: never}}).Err())
 		}
 	}
 }
@@ -151,9 +132,7 @@ func (e *Env) reduced(t testing.TB) (all []adaptertest.Reduced) {
 	db := e.users.Database(database)
 	on := Settings{URL: e.Users, Prisma: e.Prisma, AsTheyAre: e.AsTheyAre}
 	admin := &Env{Settings: on, admin: e.users}
-	if err := admin.prepare(t.Context(), database, ""); err != nil {
-		t.Fatal(err)
-	}
+	check(t, admin.prepare(t.Context(), database, ""))
 	witness := admin.Handle(t, database, plenty)
 	names := []string{"users", "accounts", "sessions", "verification_tokens", "authenticators", "passwords"}
 	if e.Prisma {
@@ -163,19 +142,13 @@ func (e *Env) reduced(t testing.TB) (all []adaptertest.Reduced) {
 	rights := []string{"find", "insert", "update", "remove"}
 	for i, right := range rights {
 		role := "role_" + strings.ToLower(rand.Text())
-		client, err := SignIn(t, db, e.Users, role, names, func(collection, action string) bool {
+		client := must(SignIn(t, db, e.Users, role, names, func(collection, action string) bool {
 			return action != right || collection != names[(i+3)%len(names)] && collection != names[i]
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		all = append(all, adaptertest.Reduced{Right: right,
 			Open: func(t testing.TB) adapter.Adapter {
 				h := &Handle{Client: client, Database: database}
-				var err error
-				if h.Adapter, err = mongo.New(client.Database(database), e.options("")...); err != nil {
-					t.Fatal(err)
-				}
+				h.Adapter = must(mongo.New(client.Database(database), e.options("")...))(t)
 				return h
 			},
 			Prepare: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).EnsureIndexes(ctx) },

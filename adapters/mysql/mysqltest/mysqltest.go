@@ -219,29 +219,19 @@ func (h *Handle) connect(proxied bool) {
 		addr = h.env.Nodes[h.node%len(h.env.Nodes)]
 	}
 	if proxied {
-		proxy, err := fault.NewProxy(addr)
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		proxy := must(fault.NewProxy(addr))(h.t)
 		h.proxy, addr = proxy, proxy.Addr()
 		h.t.Cleanup(func() {
 			h.proxy.Heal() // the pool may wait for answers before it closes
 			_ = h.proxy.Close()
 		})
 	}
-	db, err := h.env.pool(h.conns, addr)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	db := must(h.env.pool(h.conns, addr))(h.t)
 	h.t.Cleanup(func() { _ = db.Close() })
 	h.DB = db
-	if h.Adapter, err = mysql.New(db, h.env.options(h.prefix)...); err != nil {
-		h.t.Fatal(err)
-	}
+	h.Adapter = must(mysql.New(db, h.env.options(h.prefix)...))(h.t)
 	if h.env.Site != "" { // as an application does before auth.New
-		if err := h.CheckSchema(h.t.Context()); err != nil {
-			h.t.Fatal(err)
-		}
+		check(h.t, h.CheckSchema(h.t.Context()))
 	}
 }
 
@@ -359,10 +349,7 @@ func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (re
 		t.Fatal(err)
 	}
 	set := func(value any) {
-		conn, err := e.Admin.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must(e.Admin.Conn(t.Context()))(t)
 		defer func() { _ = conn.Close() }()
 		for _, statement := range []string{"SET @mode = @@SESSION.sql_mode", "SET SESSION sql_mode = ''", "",
 			"SET SESSION sql_mode = @mode"} {
@@ -387,5 +374,22 @@ func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (re
 		} else {
 			set(nil)
 		}
+	}
+}
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+// check fails the test on an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -75,9 +75,7 @@ func newName(what string) string {
 // closed closes the database at the end of the test.
 func (e *Env) closed(t testing.TB, err error) *Env {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -96,10 +94,7 @@ func (e *Env) apart(t testing.TB) *Env {
 // with opens an adapter over a pool of its own that change has configured.
 func (e *Env) with(t testing.TB, change func(*driver.Config), options ...mysql.Option) *Handle {
 	t.Helper()
-	pool, err := e.configured(e.Conns, change)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := must(e.configured(e.Conns, change))(t)
 	t.Cleanup(func() { _ = pool.Close() })
 	return e.over(t, pool, options...)
 }
@@ -107,10 +102,7 @@ func (e *Env) with(t testing.TB, change func(*driver.Config), options ...mysql.O
 // over opens an adapter over a pool.
 func (e *Env) over(t testing.TB, pool *sql.DB, options ...mysql.Option) *Handle {
 	t.Helper()
-	a, err := mysql.New(pool, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(mysql.New(pool, options...))(t)
 	if e.Site != "" {
 		_ = a.CheckSchema(t.Context()) // the adapter then knows which tables are there; its first call says what is wrong
 	}
@@ -209,9 +201,7 @@ func (e *Env) readOnly(t testing.TB) (adapter.Adapter, func()) {
 			if err == nil {
 				_, err = conn.ExecContext(t.Context(), "SET SESSION TRANSACTION READ ONLY")
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			conns = append(conns, conn)
 		}
 		for _, conn := range conns {

@@ -263,10 +263,7 @@ func (h *Handle) connect(proxied bool) {
 	}
 	h.t.Cleanup(func() { h.env.keep(h, c) })
 	h.pool, h.Pool, h.proxy = c.pool, c.pool.pgx, c.proxy
-	var err error
-	if h.Adapter, err = c.adapter(h.t.Context(), h.env, h.store, h.options); err != nil {
-		h.t.Fatal(err)
-	}
+	h.Adapter = must(c.adapter(h.t.Context(), h.env, h.store, h.options))(h.t)
 }
 
 // adapter opens an adapter of a handle. One behind a proxy compares the tables with its schema for
@@ -296,21 +293,17 @@ func (c *connections) adapter(ctx context.Context, e *Env, s store, options []po
 // dial makes a pool, and its proxy if it has one.
 func (h *Handle) dial(proxied bool) *connections {
 	h.t.Helper()
-	config, err := h.env.config(h.conns, h.pooled)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	config := must(h.env.config(h.conns, h.pooled))(h.t)
 	var proxy *fault.Proxy
 	if proxied {
-		if proxy, err = fault.NewProxy(net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port))); err != nil {
-			h.t.Fatal(err)
-		}
+		proxy = must(fault.NewProxy(net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port))))(h.t)
 		config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
 		}
 	}
-	c := &connections{proxy: proxy}
-	if c.pool, err = h.env.newPool(h.t.Context(), config); err != nil {
+	pool, err := h.env.newPool(h.t.Context(), config)
+	c := &connections{pool, proxy}
+	if err != nil {
 		c.close()
 		h.t.Fatal(err)
 	}

@@ -165,15 +165,28 @@ func (e *Env) corrupt(t testing.TB, a adapter.Adapter, r adaptertest.Record) (re
 	}
 	table, condition, args := e.place(a, r)
 	var before *string
-	if err := e.Admin.QueryRow(t.Context(), "SELECT "+column+"::text FROM "+table+" WHERE "+condition, args...).Scan(&before); err != nil {
-		t.Fatal(err)
-	}
+	check(t, e.Admin.QueryRow(t.Context(), "SELECT "+column+"::text FROM "+table+" WHERE "+condition, args...).Scan(&before))
 	set := func(value *string) {
 		sql := fmt.Sprintf("UPDATE %s SET %s = $%d::text::timestamptz WHERE %s", table, column, len(args)+1, condition)
-		if _, err := e.Admin.Exec(t.Context(), sql, append(args[:len(args):len(args)], value)...); err != nil {
-			t.Fatal(err)
-		}
+		must(e.Admin.Exec(t.Context(), sql, append(args[:len(args):len(args)], value)...))(t)
 	}
 	set(new("infinity"))
 	return func() { set(before) }
+}
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+// check fails the test on an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -109,21 +109,14 @@ func (p pool) onIdle(t testing.TB, statement string) {
 	t.Helper()
 	if p.std == nil {
 		for _, conn := range p.pgx.AcquireAllIdle(t.Context()) {
-			if _, err := conn.Exec(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
+			must(conn.Exec(t.Context(), statement))(t)
 			conn.Release()
 		}
 		return
 	}
 	for range p.std.Stats().Idle {
-		conn, err := p.std.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must(p.std.Conn(t.Context()))(t)
 		defer func() { _ = conn.Close() }()
-		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		must(conn.ExecContext(t.Context(), statement))(t)
 	}
 }

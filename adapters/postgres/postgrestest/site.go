@@ -41,30 +41,18 @@ func newName(what string) string { return "gatehouse_" + what + "_" + strings.To
 func (e *Env) apart(t testing.TB) (h *Handle, schema string) {
 	t.Helper()
 	schema = newName("apart")
-	a, err := e.namespace(t, e.handle(t, 0, e.Conns, false), schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(e.namespace(t, e.handle(t, 0, e.Conns, false), schema))(t)
 	return a.(*Handle), schema
 }
 
 // configured returns an adapter over a pool of its own that change has configured.
 func (e *Env) configured(t testing.TB, change func(*pgxpool.Config), options ...postgres.Option) *Handle {
 	t.Helper()
-	config, err := e.config(e.Conns, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must(e.config(e.Conns, false))(t)
 	change(config)
-	pool, err := e.newPool(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := must(e.newPool(t.Context(), config))(t)
 	t.Cleanup(pool.close)
-	a, err := pool.adapter(options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(pool.adapter(options...))(t)
 	return &Handle{Adapter: a, Pool: pool.pgx, pool: pool, env: e, t: t, options: options, conns: e.Conns}
 }
 
@@ -198,10 +186,7 @@ func (e *Env) reduced(t testing.TB) (all []adaptertest.Reduced) {
 				if opened == nil {
 					opened = e.configured(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["role"] = role }, witness.options...)
 				}
-				a, err := opened.pool.adapter(witness.options...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := must(opened.pool.adapter(witness.options...))(t)
 				return &Handle{Adapter: a, Pool: opened.Pool, pool: opened.pool, env: e, t: t, options: witness.options, conns: e.Conns}
 			},
 			Prepare: func(ctx context.Context, a adapter.Adapter) error { return a.(*Handle).EnsureSchema(ctx) },

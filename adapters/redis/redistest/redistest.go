@@ -163,15 +163,10 @@ type Handle struct {
 // end of the test.
 func (e *Env) Handle(t testing.TB, prefix string, conns int) *Handle {
 	t.Helper()
-	proxy, err := fault.NewProxy("") // the client's dialer names the target
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := must(fault.NewProxy(""))(t) // the client's dialer names the target
 	t.Cleanup(func() { _ = proxy.Close() })
 	h := &Handle{Proxy: proxy, Prefix: prefix}
-	if h.Client, err = e.server.Client(Settings{Dial: proxy.DialContext, Conns: conns}); err != nil {
-		t.Fatal(err)
-	}
+	h.Client = must(e.server.Client(Settings{Dial: proxy.DialContext, Conns: conns}))(t)
 	t.Cleanup(func() {
 		proxy.Heal() // a client may wait for answers before it closes
 		_ = h.Client.Close()
@@ -182,20 +177,14 @@ func (e *Env) Handle(t testing.TB, prefix string, conns int) *Handle {
 
 func (e *Env) adapter(t testing.TB, client goredis.UniversalClient, prefix string) *redis.Adapter {
 	t.Helper()
-	a, err := redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, e.options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, e.options...)...))(t)
 	return a
 }
 
 // Direct opens an adapter without a proxy, under the prefix of the Env.
 func (e *Env) Direct(t testing.TB) *Handle {
 	t.Helper()
-	client, err := e.server.Client(Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(e.server.Client(Settings{}))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	return &Handle{Adapter: e.adapter(t, client, e.Prefix), Client: client, Prefix: e.Prefix}
 }
@@ -300,9 +289,7 @@ func Corrupt(t testing.TB, client goredis.UniversalClient, prefix string, r adap
 	ctx, key := context.WithoutCancel(t.Context()), Key(prefix, r)
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	if r.Kind == adaptertest.VerificationTokenRecord {
 		before, err := client.HGet(ctx, key, r.Token.Token).Result()
@@ -314,4 +301,21 @@ func Corrupt(t testing.TB, client goredis.UniversalClient, prefix string, r adap
 	check(err)
 	check(client.Set(ctx, key, "damaged", goredis.KeepTTL).Err())
 	return func() { check(client.Set(ctx, key, before, goredis.KeepTTL).Err()) }
+}
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+// check fails the test on an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

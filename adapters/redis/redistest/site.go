@@ -47,10 +47,7 @@ func (e *Env) siteFields(h *adaptertest.Harness) {
 // the test.
 func (e *Env) with(t testing.TB, s Settings, prefix string) *Handle {
 	t.Helper()
-	client, err := e.server.Client(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(e.server.Client(s))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	return &Handle{Adapter: e.adapter(t, client, prefix), Client: client, Prefix: prefix}
 }
@@ -77,10 +74,7 @@ const apartDB = 9
 // foreign writes the keys of @auth/upstash-redis-adapter for a person, into a database of
 // their own. The adapter must refuse to begin beside them.
 func (e *Env) foreign(t testing.TB) []adaptertest.Foreign {
-	client, err := e.server.Client(Settings{Change: func(o *goredis.UniversalOptions) { o.DB = apartDB }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(e.server.Client(Settings{Change: func(o *goredis.UniversalOptions) { o.DB = apartDB }}))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	base, prefix := "app-"+strings.ToLower(rand.Text())+":", e.apart(t)
 	ctx := t.Context()
@@ -95,17 +89,12 @@ func (e *Env) foreign(t testing.TB) []adaptertest.Foreign {
 			session.Expires.Format("2006-01-02T15:04:05.000Z")),
 	}
 	for name, value := range keys {
-		if err := client.Set(ctx, base+name, value, time.Hour).Err(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, client.Set(ctx, base+name, value, time.Hour).Err())
 	}
 	return []adaptertest.Foreign{{
 		Name: "@auth/upstash-redis-adapter",
 		Open: func(t testing.TB) (adapter.Adapter, error) {
-			a, err := redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, e.options...)...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must(redis.New(client, append([]redis.Option{redis.WithPrefix(prefix)}, e.options...)...))(t)
 			return &Handle{Adapter: a, Client: client, Prefix: prefix}, a.EnsureScripts(t.Context())
 		},
 		User: user, Account: account, Session: session,
@@ -183,7 +172,5 @@ func (e *Env) eachMaster(t testing.TB, args ...any) {
 	} else {
 		err = send(ctx, e.Admin)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 }

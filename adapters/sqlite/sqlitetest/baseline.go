@@ -85,18 +85,8 @@ func (m millis) Scan(v any) error {
 	return nil
 }
 
-// nullMillis reads an instant that may be null.
-type nullMillis struct{ t **time.Time }
-
-func (m nullMillis) Scan(v any) error {
-	if ms, ok := v.(int64); ok {
-		*m.t = new(time.UnixMilli(ms).UTC())
-	}
-	return nil
-}
-
 func userDest(u *adapter.User) []any {
-	return []any{&u.ID, &u.Name, &u.Email, nullMillis{&u.EmailVerified}, &u.Image}
+	return []any{&u.ID, &u.Name, &u.Email, orNull{&u.EmailVerified}, &u.Image}
 }
 
 func accountDest(a *adapter.Account) []any {
@@ -117,8 +107,7 @@ type orNull struct{ t **time.Time }
 
 func (o orNull) Scan(v any) error {
 	if ms, ok := v.(int64); ok {
-		at := time.UnixMilli(ms).UTC()
-		*o.t = &at
+		*o.t = new(time.UnixMilli(ms).UTC())
 	}
 	return nil
 }
