@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // realSite is a stage behind a real TLS server, which is reached under the name
@@ -63,7 +64,8 @@ func (s *realSite) send(b *browser, method, target, body string, header http.Hea
 	for name, v := range header {
 		r.Header[name] = append(r.Header[name], v...)
 	}
-	resp := must(s.client.Do(r))(s.t)
+	resp, err := s.client.Do(r)
+	require.NoError(s.t, err)
 	defer resp.Body.Close()
 	read := must(io.ReadAll(resp.Body))(s.t)
 	return &reply{resp, string(read)}

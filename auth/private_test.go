@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // shares reports whether a shared cache may store a response (RFC 9111 section
@@ -85,7 +86,8 @@ func TestSessionsStayOutOfSharedCaches(t *testing.T) {
 					clock.advance(25 * time.Hour)
 					r := must(http.NewRequest(http.MethodGet, server.URL+"/private", nil))(t)
 					b.addCookies(r)
-					response := must(http.DefaultClient.Do(r))(t)
+					response, err := http.DefaultClient.Do(r)
+					require.NoError(t, err)
 					_ = response.Body.Close()
 					assert.Truef(t, response.StatusCode < 300 && !shares(response.Header) && strings.Contains(strings.Join(response.Header["Vary"], ","), "Cookie"),
 						"%s, %s, after: %v: status %d, %v", how, way, after, response.StatusCode, response.Header)
@@ -146,7 +148,8 @@ func TestPrivateKeepsWhatTheServerCan(t *testing.T) {
 		})))
 		server.EnableHTTP2 = http2
 		server.StartTLS()
-		response := must(server.Client().Get(server.URL))(t)
+		response, err := server.Client().Get(server.URL)
+		require.NoError(t, err)
 		_ = response.Body.Close()
 		server.Close()
 	}
@@ -177,7 +180,8 @@ func TestHeadersAfterRefresh(t *testing.T) {
 			}))
 			r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/page", nil))(t)
 			b.addCookies(r)
-			res := must(server.Client().Do(r))(t)
+			res, err := server.Client().Do(r)
+			require.NoError(t, err)
 			_ = res.Body.Close()
 			server.Close()
 			assert.Truef(t, slices.Contains(res.Header.Values("Cache-Control"), "private") && slices.Contains(res.Header.Values("Vary"), "Cookie"),

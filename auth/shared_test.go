@@ -23,7 +23,7 @@ func forward(w http.ResponseWriter, res *http.Response) {
 func eachTime(raw bool, config func() auth.Config) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !raw {
-			forward(w, auth.Auth(r, config()))
+			forward(w, auth.Auth(r, config())) //nolint:bodyclose // forward closes it
 			return
 		}
 		result, err := auth.Raw(r, config())

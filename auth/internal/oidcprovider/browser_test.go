@@ -70,7 +70,8 @@ func (b *browser) do(r *http.Request) page {
 		}
 		return nil
 	}
-	res := must(client.Do(r))(b.t)
+	res, err := client.Do(r)
+	require.NoError(b.t, err)
 	defer res.Body.Close()
 	body := must(io.ReadAll(res.Body))(b.t)
 	if location, err := res.Location(); err == nil && b.isAnswer(location) {
