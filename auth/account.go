@@ -98,18 +98,23 @@ func textOrNil(s string) *string {
 // cookie. tokensFromClaims reads them again.
 func tokenClaims(t *TokenSet) Claims {
 	c := Claims{}
-	for name, text := range map[string]string{
+	setTexts(c, map[string]string{
 		"access_token": t.AccessToken, "refresh_token": t.RefreshToken, "id_token": t.IDToken, "scope": t.Scope, "token_type": t.TokenType,
 		"session_state": t.SessionState, "authorization_details": string(t.AuthorizationDetails),
-	} {
-		if text != "" {
-			c[name] = text
-		}
-	}
+	})
 	if !t.ExpiresAt.IsZero() {
 		c["expires_at"] = t.ExpiresAt.UTC().Format(time.RFC3339)
 	}
 	return c
+}
+
+// setTexts sets the claims whose text is not empty.
+func setTexts(c Claims, texts map[string]string) {
+	for name, text := range texts {
+		if text != "" {
+			c[name] = text
+		}
+	}
 }
 
 func tokensFromClaims(c Claims) TokenSet {

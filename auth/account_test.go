@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -37,14 +36,9 @@ func TestWhatIsStoredOfATokenAnswer(t *testing.T) {
 		site := func(account func(auth.TokenSet) *auth.TokenSet) *stage {
 			st := newStage(t, func(_ *stage, c *auth.Config) {
 				o, _ := c.Providers[0].(*auth.OAuth)
-				if o.Type, o.Account = kind, account; kind == auth.TypeOAuth {
-					o.Checks = nil
-				}
+				o.Type, o.Account, o.Checks = kind, account, nil
 				c.Adapter = stores
-				c.Events.SignIn = func(_ context.Context, e auth.SignInEvent) error {
-					seen = string(e.Account.AuthorizationDetails)
-					return nil
-				}
+				c.Events.SignIn = on(func(e auth.SignInEvent) { seen = string(e.Account.AuthorizationDetails) })
 			})
 			st.idp.tokenAnswer = func(m map[string]any) {
 				m["authorization_details"], m["session_state"], m["scope"] = json.RawMessage(details), "s", "openid"

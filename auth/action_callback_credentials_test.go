@@ -53,10 +53,9 @@ func TestCredentialsMakeDatabaseSessions(t *testing.T) {
 	store := newPeople()
 	var events []string
 	h := passwords(t, store, func(c *auth.Config) {
-		c.Events.SignIn = func(_ context.Context, e auth.SignInEvent) error {
+		c.Events.SignIn = on(func(e auth.SignInEvent) {
 			events = append(events, e.User.ID+" "+e.User.Name+" "+e.Account.Provider+" "+e.Account.UserID)
-			return nil
-		}
+		})
 	})
 	laptop, phone := newBrowser(t, h), newBrowser(t, h)
 	for _, b := range []*browser{laptop, phone} {
@@ -108,21 +107,4 @@ func TestCredentialsOfNobody(t *testing.T) {
 		assert.Truef(t, len(store.sessions) == 0 && strings.Contains(log.String(), want),
 			"%q: %d sessions are stored, and the log says %q", name, len(store.sessions), log)
 	}
-}
-
-// TestCredentialsUserMayLink: the user who has signed in with a password links an account.
-func TestCredentialsUserMayLink(t *testing.T) {
-	t.Parallel()
-	st := newStage(t, func(st *stage, c *auth.Config) {
-		p := password()
-		p.UsesAdapterIDs = true
-		c.Providers = append(c.Providers, p)
-	})
-	st.store.users["ada-1"] = adapter.User{ID: "ada-1", Email: "ada@example.com"}
-	b := newBrowser(t, st)
-	b.password("ada", "lovelace").wantLocation(t, origin)
-	st.at(b, "idp", "ada").wantLocation(t, origin)
-	assert.Equal(t, "ada-1", st.store.accounts[adapter.AccountKey{Provider: "idp", ProviderAccountID: "ada"}].UserID,
-		"the account is linked to")
-	assert.Equal(t, "ada-1", st.userOf(b).ID, "signed in as")
 }

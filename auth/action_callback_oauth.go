@@ -40,9 +40,6 @@ func (e *engine) callbackOAuth(ctx context.Context, r *request, p *OAuth) (*Resu
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkState(checks, params); err != nil {
-		return nil, err
-	}
 	e.debug(ctx, "authorization result", slog.String("provider", p.ID), names(params))
 	if err := o.checkAnswer(ctx, params); err != nil {
 		if errors.Is(err, ErrOAuthCallback) {
@@ -184,7 +181,8 @@ func (o *oauthClient) noteIssuer(ctx context.Context, log *slog.Logger, given st
 // maxShownIssuer is the length in bytes up to which the log shows an issuer.
 const maxShownIssuer = 300
 
-// openChecks finds the sign-in that an answer belongs to.
+// openChecks finds the sign-in that an answer belongs to, and compares its state
+// with the state parameter.
 func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*began.SignIn, error) {
 	checks, deleted, err := e.begun(r).OpenSignIn(&o.checks, params.Get("state"))
 	r.pending = append(r.pending, deleted...)
@@ -197,14 +195,9 @@ func (e *engine) openChecks(r *request, o *oauthClient, params url.Values) (*beg
 	case checks.LostURL:
 		r.callbackURL = e.config.home(r.origin)
 	}
-	return checks, nil
-}
-
-// checkState compares the state parameter with the state of the sign-in.
-func (r *request) checkState(checks *began.SignIn, params url.Values) error {
-	deleted, err := checks.CheckState(params.Get("state"))
+	deleted, err = checks.CheckState(params.Get("state"))
 	r.pending = append(r.pending, deleted...)
-	return ours(err)
+	return checks, ours(err)
 }
 
 // exchange turns the code into tokens and a profile.
@@ -252,7 +245,7 @@ func (e *engine) requestTokens(ctx context.Context, r *request, o *oauthClient, 
 		}
 		return withExpiry(*tokens, e.config.Clock()), nil
 	}
-	endpoint, err := o.tokenEndpoint(ctx)
+	endpoint, err := o.orDiscovered(ctx, o.token, oauth.TokenEndpoint, p.Token.Params)
 	if err != nil {
 		return TokenSet{}, err
 	}
@@ -306,7 +299,7 @@ func profileOf(ctx context.Context, o *oauthClient, params url.Values, tokens To
 		}
 		return profile, samePerson(p, claims, profile)
 	}
-	endpoint, err := o.userInfoEndpoint(ctx)
+	endpoint, err := o.orDiscovered(ctx, o.userInfo, oauth.UserInfoEndpoint, p.UserInfo.Params)
 	if err != nil {
 		return nil, err
 	}

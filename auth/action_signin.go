@@ -135,17 +135,14 @@ func (h *Handler) SignInData(w http.ResponseWriter, hr *http.Request) (*SignInDa
 	}
 	page.Typed, page.TypedInto = typed.Name, typed.Provider
 	d := &SignInData{
-		Site: page.Look.Site, Texts: *page.Look.T, Direction: "ltr", CSRFToken: token, CallbackURL: r.parameter("callbackUrl"),
+		Site: page.Look.Site, Texts: *page.Look.T, Direction: page.Look.Direction, CSRFToken: token, CallbackURL: r.parameter("callbackUrl"),
 		Error: ErrorType(page.Error), Message: page.Message(), At: page.At(), Typed: cmp.Or(typed.Name, page.Email),
-	}
-	if page.Look.T.RightToLeft() {
-		d.Direction = "rtl"
 	}
 	for _, b := range page.Buttons() {
 		d.Buttons = append(d.Buttons, wayOf(page.Look, b.Provider, b.Mark))
 	}
 	if a := page.Address(); a != nil {
-		for _, p := range append([]*pages.Provider{a.Password}, a.Passkey) {
+		for _, p := range []*pages.Provider{a.Password, a.Passkey} {
 			if p != nil {
 				d.ByAddress = append(d.ByAddress, wayOf(page.Look, *p, ""))
 			}
@@ -163,9 +160,7 @@ func (h *Handler) SignInData(w http.ResponseWriter, hr *http.Request) (*SignInDa
 func wayOf(l *pages.Look, p pages.Provider, mark template.HTML) SignInWay {
 	way := SignInWay{ID: p.ID, Name: l.Called(p), Type: ProviderType(p.Type), URL: p.Action, Mark: mark, Logo: p.Logo}
 	for _, f := range p.Fields {
-		way.Fields = append(way.Fields, Field{
-			Name: f.Name, Label: f.Label, Type: f.Type, Placeholder: f.Placeholder, Attributes: f.Attributes, Identifier: f.Identifier,
-		})
+		way.Fields = append(way.Fields, Field(f))
 	}
 	for _, l := range p.Links {
 		way.Links = append(way.Links, SignInLink(l))
@@ -196,10 +191,8 @@ func (e *engine) pageProvider(r *request, p Provider) (pages.Provider, bool) {
 	}
 	shown.Action = e.providerURL(r, ActionCallback, p.id())
 	for _, f := range fields {
-		shown.Fields = append(shown.Fields, pages.Field{
-			Name: f.Name, Label: cmp.Or(f.Label, f.Name), Type: cmp.Or(f.Type, "text"),
-			Placeholder: f.Placeholder, Attributes: f.Attributes, Identifier: f.Identifier,
-		})
+		f.Label, f.Type = cmp.Or(f.Label, f.Name), cmp.Or(f.Type, "text")
+		shown.Fields = append(shown.Fields, pages.Field(f))
 	}
 	return shown, len(fields) > 0 || p.kind() == TypeCredentials
 }

@@ -118,8 +118,7 @@ func TestBodiesAreReadLate(t *testing.T) {
 		if c.stated {
 			r.ContentLength = int64(c.size)
 		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := serve(h, r)
 		assert.Truef(t, w.Code == c.status && body.read <= c.read,
 			"%s: status %d after %d bytes, want %d after at most %d", c.name, w.Code, body.read, c.status, c.read)
 	}

@@ -65,6 +65,30 @@ func newHandler(t testing.TB, config auth.Config) *auth.Handler {
 	return must(auth.New(config))(t)
 }
 
+// on is an event, or another hook of the application, that notes what it gets and
+// never fails.
+func on[T any](note func(v T)) func(context.Context, T) error {
+	return func(_ context.Context, v T) error { note(v); return nil }
+}
+
+// allowing is a callback that notes what it is asked about and allows the sign-in.
+func allowing(note func(p auth.SignInParams)) func(context.Context, auth.SignInParams) (auth.SignInDecision, error) {
+	return func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
+		note(p)
+		return auth.Allow(), nil
+	}
+}
+
+// changingToken is a callback that may change the claims of a session token.
+func changingToken(change func(p auth.JWTParams)) func(context.Context, auth.JWTParams) (auth.Claims, error) {
+	return func(_ context.Context, p auth.JWTParams) (auth.Claims, error) { change(p); return p.Token, nil }
+}
+
+// changingSession is a callback that may change a session.
+func changingSession(change func(p auth.SessionParams)) func(context.Context, auth.SessionParams) (*auth.Session, error) {
+	return func(_ context.Context, p auth.SessionParams) (*auth.Session, error) { change(p); return p.Session, nil }
+}
+
 // outbox is an e-mail provider that keeps the mails instead of sending them.
 type outbox struct {
 	mu    sync.Mutex
@@ -122,6 +146,13 @@ func newBrowser(t testing.TB, h http.Handler) *browser {
 	return &browser{t: t, h: h, site: origin, cookies: map[string]*http.Cookie{}, born: map[string]int{}}
 }
 
+// serve returns the answer of a handler to a request.
+func serve(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
 // reply is a response whose body has been read.
 type reply struct {
 	*http.Response
@@ -139,8 +170,7 @@ func (b *browser) do(method, target string, body io.Reader, header http.Header) 
 	r := must(http.NewRequestWithContext(context.Background(), method, target, body))(b.t)
 	maps.Copy(r.Header, header)
 	b.addCookies(r)
-	w := httptest.NewRecorder()
-	b.h.ServeHTTP(w, r)
+	w := serve(b.h, r)
 	res := w.Result()
 	for _, c := range res.Cookies() {
 		if c.MaxAge < 0 {
@@ -204,26 +234,40 @@ func (b *browser) open(link string) *reply {
 	return b.press(page, "Sign in")
 }
 
+// byMail signs in with a mail link.
+func (b *browser) byMail(box *outbox, address string) *reply {
+	b.t.Helper()
+	b.post("/auth/signin/email", "email", address)
+	return b.get(box.last(b.t))
+}
+
 var (
 	formOfPage   = regexp.MustCompile(`(?s)<form action="([^"]*)" method="POST">(.*?)</form>`)
 	hiddenOfForm = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 )
 
-// press submits the form on a page whose button has the text.
-func (b *browser) press(page *reply, button string) *reply {
-	b.t.Helper()
-	for _, form := range formOfPage.FindAllStringSubmatch(page.body, -1) {
-		if !strings.Contains(form[2], ">"+button+"<") {
+// form returns the target and the hidden fields of the form on a page whose
+// button has the text, or of the first form if the text is empty.
+func (r *reply) form(t testing.TB, button string) (target string, hidden []string) {
+	t.Helper()
+	for _, form := range formOfPage.FindAllStringSubmatch(r.body, -1) {
+		if button != "" && !strings.Contains(form[2], ">"+button+"<") {
 			continue
 		}
-		var fields []string
 		for _, m := range hiddenOfForm.FindAllStringSubmatch(form[2], -1) {
-			fields = append(fields, html.UnescapeString(m[1]), html.UnescapeString(m[2]))
+			hidden = append(hidden, html.UnescapeString(m[1]), html.UnescapeString(m[2]))
 		}
-		return b.submit(html.UnescapeString(form[1]), fields...)
+		return html.UnescapeString(form[1]), hidden
 	}
-	b.t.Fatalf("no button %q on the page\n%s", button, page.body)
-	return nil
+	t.Fatalf("no form with the button %q on the page, status %d\n%s", button, r.StatusCode, r.body)
+	return "", nil
+}
+
+// press submits the form on a page whose button has the text, with further fields.
+func (b *browser) press(page *reply, button string, fields ...string) *reply {
+	b.t.Helper()
+	target, hidden := page.form(b.t, button)
+	return b.submit(target, append(hidden, fields...)...)
 }
 
 // session returns the answer of the session route, "null" if nobody is signed

@@ -49,26 +49,6 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// TestURLAndBasePathAreNotDropped: what a URL or a base path says besides origin
-// and path is refused, and so are two paths that differ.
-func TestURLAndBasePathAreNotDropped(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ url, basePath, home, want string }{
-		{origin + "/a", "/b", "", "BasePath"},
-		{origin + "?a=b", "", "", "no query"},
-		{origin + "#a", "", "", "no fragment"},
-		{"https://user:secret@app.example.com", "", "", "no user"},
-		{origin, "https://app.example.com/auth", "", "must be a path"},
-		{origin, "", "//evil.example", "Config.Home"},
-		{origin, "", "app", "Config.Home"},
-		{origin, "", "javascript:alert(1)", "Config.Home"},
-	} {
-		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: c.url, BasePath: c.basePath, Home: c.home})
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "user:secret"),
-			"%+v: got %v", c, err)
-	}
-}
-
 // TestForeignRefererIsNoCallbackURL: a page of another site leads the browser
 // to a handler of the application that signs in or out by POST only. The
 // confirmation page, which may be one of the application's own, is not told to

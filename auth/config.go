@@ -346,9 +346,7 @@ const (
 
 // withDefaults fills in the defaults that are the same for every request.
 func (c Config) withDefaults() Config {
-	if c.BasePath == "" {
-		c.BasePath = cmp.Or(pathOf(c.URL), defaultBasePath)
-	}
+	c.BasePath = cmp.Or(c.BasePath, pathOf(c.URL), defaultBasePath)
 	if before, ok := strings.CutSuffix(cleanBasePath(c.BasePath), "/auth"); ok && c.Home == "" {
 		c.Home = strings.TrimSuffix(before, "/api")
 	}
@@ -358,9 +356,7 @@ func (c Config) withDefaults() Config {
 			c.Session.Strategy = StrategyDatabase
 		}
 	}
-	if c.Session.MaxAge == 0 {
-		c.Session.MaxAge = defaultMaxAge
-	}
+	c.Session.MaxAge = cmp.Or(c.Session.MaxAge, defaultMaxAge)
 	if c.Session.UpdateAge == nil {
 		c.Session.UpdateAge = new(defaultUpdateAge)
 	}
@@ -370,24 +366,16 @@ func (c Config) withDefaults() Config {
 		c.JWT.Secret = c.Secret
 	}
 	c.Providers = slices.Clone(c.Providers)
-	if c.JWT.MaxAge == 0 {
-		c.JWT.MaxAge = c.Session.MaxAge
-	}
+	c.JWT.MaxAge = cmp.Or(c.JWT.MaxAge, c.Session.MaxAge)
 	if c.Session.Strategy == StrategyJWT { // a session ends no later than its token, and a token no later than its session
 		c.Session.MaxAge = min(c.Session.MaxAge, c.JWT.MaxAge)
 		c.JWT.MaxAge = c.Session.MaxAge
 	}
-	if c.Theme.ColorScheme == "" {
-		c.Theme.ColorScheme = ColorSchemeAuto
-	}
-	if c.MaxBodySize == 0 {
-		c.MaxBodySize = defaultMaxBody
-	}
+	c.Theme.ColorScheme = cmp.Or(c.Theme.ColorScheme, ColorSchemeAuto)
+	c.MaxBodySize = cmp.Or(c.MaxBodySize, defaultMaxBody)
+	c.Random = cmp.Or(c.Random, rand.Reader)
 	if c.Clock == nil {
 		c.Clock = time.Now
-	}
-	if c.Random == nil {
-		c.Random = rand.Reader
 	}
 	if c.Debug = c.Debug && c.Logger == nil; c.Debug {
 		c.Logger = slog.New(debugging{slog.Default().Handler()})

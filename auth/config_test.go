@@ -128,8 +128,7 @@ func TestNewTrustsLoopbackOnly(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/auth/session", nil)
 		r.Host, r.RemoteAddr = host, "127.0.0.1:40000"
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := serve(h, r)
 		assert.Equalf(t, want, w.Code, "host %q: got status", host)
 	}
 }
@@ -144,8 +143,7 @@ func TestNewReadsTheEnvironment(t *testing.T) {
 	t.Setenv("AUTH_MY_IDP_SECRET", "shh")
 	p := &auth.OAuth{ID: "my-idp", Issuer: "https://idp.example.com"}
 	h := must(auth.New(auth.Config{Providers: []auth.Provider{p}}))(t)
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/login/providers", nil))
+	w := serve(h, httptest.NewRequest(http.MethodGet, "/api/login/providers", nil))
 	assert.Containsf(t, w.Body.String(), `"signinUrl":"https://env.example.com/api/login/signin/my-idp"`, "got %s", w.Body)
 	assert.Empty(t, p.ClientID, "the provider of the application was changed")
 }
@@ -180,7 +178,8 @@ func TestVariablesOfNextAuth(t *testing.T) {
 }
 
 // TestVariablesOfAProvider: the variables of a provider are in upper snake case,
-// or have the names of Auth.js.
+// or have the names of Auth.js. A provider that gets a value is copied, and a given
+// value stays.
 func TestVariablesOfAProvider(t *testing.T) {
 	t.Parallel()
 	for id, names := range map[string][]string{"dot.ted": {"DOT_TED", "DOT.TED"}, "camelCase": {"CAMEL_CASE", "CAMELCASE"}, "my-idp": {"MY_IDP"}} {
@@ -189,13 +188,17 @@ func TestVariablesOfAProvider(t *testing.T) {
 			if i > 0 {
 				vars["AUTH_"+names[0]+"_ID"] = "of the first name"
 			}
-			config := auth.Config{Providers: []auth.Provider{&auth.OAuth{ID: id}, &auth.Email{ID: id}}}
+			original, given := &auth.OAuth{ID: id}, &auth.OAuth{ID: id, ClientID: "mine"}
+			config := auth.Config{Providers: []auth.Provider{original, &auth.OAuth{ID: "custom", EnvID: id}, given, &auth.Email{ID: id}}}
 			auth.SetEnvDefaults(vars.get, &config, false)
-			o, _ := config.Providers[0].(*auth.OAuth)
-			assert.Truef(t, o.ClientSecret == "s" && o.Issuer == "https://i.example" &&
-				o.ClientID == map[bool]string{true: "of the first name", false: "id"}[i > 0],
-				"%s: %s: got %q, %q, %q", id, name, o.ClientID, o.ClientSecret, o.Issuer)
-			e, _ := config.Providers[1].(*auth.Email)
+			first := map[bool]string{true: "of the first name", false: "id"}[i > 0]
+			for n, want := range []string{first, first, "mine"} {
+				o, _ := config.Providers[n].(*auth.OAuth)
+				assert.Truef(t, o.ClientSecret == "s" && o.Issuer == "https://i.example" && o.ClientID == want,
+					"%s: %s: provider %d: got %q, %q, %q", id, name, n, o.ClientID, o.ClientSecret, o.Issuer)
+			}
+			assert.Emptyf(t, original.ClientID, "%s: %s: the original was changed", id, name)
+			e, _ := config.Providers[3].(*auth.Email)
 			assert.Equalf(t, "key", e.APIKey, "%s: %s: the key of the mail service is missing", id, name)
 		}
 		_, err := auth.New(auth.Config{Secret: []string{secret}, URL: origin, Providers: []auth.Provider{&auth.OAuth{ID: id, Issuer: "https://i.example"}}})
@@ -256,26 +259,4 @@ func TestEnvironmentDoesNotTrustStrangers(t *testing.T) {
 		assert.Truef(t, res.StatusCode == http.StatusOK && !strings.Contains(string(body), "evil"),
 			"%v: status %d, %s", c.env, res.StatusCode, body)
 	}
-}
-
-// TestSetEnvDefaultsProviders checks that a provider that gets a value is
-// copied.
-func TestSetEnvDefaultsProviders(t *testing.T) {
-	vars := env{
-		"AUTH_MY_IDP_ID": "id", "AUTH_MY_IDP_SECRET": "s", "AUTH_MY_IDP_ISSUER": "https://i.example", "AUTH_MAILER_KEY": "key", "AUTH_GIVEN_ID": "other",
-	}
-	config := auth.Config{Providers: []auth.Provider{
-		&auth.OAuth{ID: "custom", EnvID: "my-idp"}, &auth.OAuth{ID: "given", ClientID: "mine"}, &auth.Email{ID: "mailer"},
-	}}
-	original := slices.Clone(config.Providers)
-	auth.SetEnvDefaults(vars.get, &config, false)
-	o, _ := config.Providers[0].(*auth.OAuth)
-	assert.True(t, o.ClientID == "id" && o.ClientSecret == "s" && o.Issuer == "https://i.example",
-		"the variables of EnvID do not count")
-	o, _ = config.Providers[1].(*auth.OAuth)
-	assert.Equal(t, "mine", o.ClientID, "a given value was replaced")
-	e, _ := config.Providers[2].(*auth.Email)
-	assert.Equal(t, "key", e.APIKey, "the key of the mail service is missing")
-	o, _ = original[0].(*auth.OAuth)
-	assert.Empty(t, o.ClientID, "the original was changed")
 }

@@ -36,10 +36,7 @@ func TestDebugMessages(t *testing.T) {
 			s := newSite(t, func(p *idp, c *auth.Config, o *auth.OAuth) {
 				c.RedirectProxyURL, c.Session.Strategy, c.Logger = origin+"/auth", auth.StrategyJWT, logger
 				c.RedirectProxyOrigins = []string{"https://preview.example.com"}
-				c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
-					p.Token["long"] = strings.Repeat("long", 2000)
-					return p.Token, nil
-				}
+				c.Callbacks.JWT = changingToken(func(p auth.JWTParams) { p.Token["long"] = strings.Repeat("long", 2000) })
 				o.Profile = func(_ context.Context, p auth.Profile, _ auth.TokenSet) (*auth.User, error) {
 					if broken {
 						return nil, errors.New("no such member")

@@ -74,12 +74,7 @@ func cutAddress(email string) (local, domain string, ok bool) {
 
 // isPlain reports whether a domain has one spelling only.
 func isPlain(domain string) bool {
-	for label := range strings.SplitSeq(domain, ".") {
-		if strings.HasPrefix(label, "xn--") {
-			return false
-		}
-	}
-	return isASCII(domain)
+	return isASCII(domain) && !strings.Contains("."+domain, ".xn--")
 }
 
 // sameAddress reports whether two texts are one address.

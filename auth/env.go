@@ -69,15 +69,10 @@ func setEnvDefaults(env Env, config *Config, suppressBasePathWarning bool) {
 				config.withDefaults().Logger.Warn("auth: env-url-basepath-redundant: BasePath is set, so the path of AUTH_URL is ignored")
 			}
 		} else if u, err := url.Parse(site); err == nil && u.Scheme != "" && u.Host != "" {
-			config.BasePath = u.EscapedPath()
-			if config.BasePath == "" {
-				config.BasePath = "/"
-			}
+			config.BasePath = cmp.Or(u.EscapedPath(), "/")
 		}
 	}
-	if config.BasePath == "" {
-		config.BasePath = cmp.Or(pathOf(config.URL), defaultBasePath)
-	}
+	config.BasePath = cmp.Or(config.BasePath, pathOf(config.URL), defaultBasePath)
 	if len(config.Secret) == 0 {
 		for _, s := range []string{env("AUTH_SECRET_3"), env("AUTH_SECRET_2"), env("AUTH_SECRET_1"), cmp.Or(env("AUTH_SECRET"), env("NEXTAUTH_SECRET"))} {
 			if s != "" {

@@ -185,17 +185,7 @@ func requestOf(ctx context.Context) *http.Request {
 
 // requested is an event that has a request.
 type requested[E any] interface {
-	shows[E]
+	*E
+	// setRequest sets the request, and chooses what is printed.
 	setRequest(hr *http.Request)
 }
-
-func (e *CreateUserEvent) setRequest(hr *http.Request)    { e.Request = hr }
-func (e *UpdateUserEvent) setRequest(hr *http.Request)    { e.Request = hr }
-func (e *LinkAccountEvent) setRequest(hr *http.Request)   { e.Request = hr }
-func (e *ReleaseEmailEvent) setRequest(hr *http.Request)  { e.Request = hr }
-func (e *SignInEvent) setRequest(hr *http.Request)        { e.Request = hr }
-func (e *SignInFailedEvent) setRequest(hr *http.Request)  { e.Request = hr }
-func (e *PasskeyClonedEvent) setRequest(hr *http.Request) { e.Request = hr }
-func (e *PasskeyBackupEvent) setRequest(hr *http.Request) { e.Request = hr }
-func (e *SignOutEvent) setRequest(hr *http.Request)       { e.Request = hr }
-func (e *SessionEvent) setRequest(hr *http.Request)       { e.Request = hr }

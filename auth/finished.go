@@ -119,13 +119,11 @@ func (d *deliveries) join(ctx context.Context, r *request, key [sha256.Size]byte
 		return mine.copy()
 	}
 	d.mu.Unlock()
-	timer := time.NewTimer(deliveryWait)
-	defer timer.Stop()
 	select {
 	case <-first.done:
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-timer.C:
+	case <-time.After(deliveryWait):
 		return perform()
 	}
 	r.pending, r.callbackURL, r.attempt = slices.Clone(first.by.pending), first.by.callbackURL, first.by.attempt

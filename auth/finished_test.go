@@ -32,16 +32,19 @@ func (b *browser) wantTryAgain(r *reply, code, person string) {
 	assert.Contains(b.t, page.Header.Get("Cache-Control"), "no-store", "a cache may store the page")
 }
 
+// kindsOfSites differ in what they keep of a sign-in.
+var kindsOfSites = map[string]func(c *auth.Config, o *auth.OAuth){
+	"database": func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyDatabase },
+	"tokens":   func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyJWT },
+	"no store": func(c *auth.Config, _ *auth.OAuth) { c.Adapter = nil },
+	"no state": func(_ *auth.Config, o *auth.OAuth) { o.Checks = []auth.Check{auth.CheckPKCE} },
+}
+
 // TestAnswerThatComesTwice: a browser delivers the answer of a provider once
 // more. If it finished the sign-in and the same person is signed in, it goes
 // where the sign-in led. Nobody else does, and the code is never used again.
 func TestAnswerThatComesTwice(t *testing.T) {
-	for name, change := range map[string]func(c *auth.Config, o *auth.OAuth){
-		"database": func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyDatabase },
-		"tokens":   func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyJWT },
-		"no store": func(c *auth.Config, _ *auth.OAuth) { c.Adapter = nil },
-		"no state": func(_ *auth.Config, o *auth.OAuth) { o.Checks = []auth.Check{auth.CheckPKCE} },
-	} {
+	for name, change := range kindsOfSites {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, func(_ *idp, c *auth.Config, o *auth.OAuth) { change(c, o) })
 			b := newBrowser(t, s)
@@ -96,11 +99,7 @@ func (b *browser) deliver(n int, send func(b *browser) *reply) []*reply {
 // first response has come. Whichever response it shows, the person is signed in
 // once. Somebody else with the same answer gets nothing of it.
 func TestAnswersAtOneInstant(t *testing.T) {
-	for name, change := range map[string]func(c *auth.Config, o *auth.OAuth){
-		"database": func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyDatabase },
-		"tokens":   func(c *auth.Config, _ *auth.OAuth) { c.Session.Strategy = auth.StrategyJWT },
-		"no state": func(_ *auth.Config, o *auth.OAuth) { o.Checks = []auth.Check{auth.CheckPKCE} },
-	} {
+	for name, change := range kindsOfSites {
 		synctestRun(t, name, func(t *testing.T) {
 			now := newClock()
 			s := newSiteWith(t, newBubbleIDP(t, now.Now), now, func(p *idp, c *auth.Config, o *auth.OAuth) {
@@ -205,8 +204,7 @@ func TestLinkThatIsOpenedTwice(t *testing.T) {
 	b.post("/auth/signout")
 	b.wantTryAgain(b.open(link), "Verification", "")
 	eve := newBrowser(t, h)
-	eve.post("/auth/signin/email", "email", "eve@example.com")
-	eve.get(box.last(t))
+	eve.byMail(box, "eve@example.com")
 	eve.wantTryAgain(eve.open(link), "Verification", "eve@example.com")
 
 	// On another device, the page asks before the link is used up, and not again.
@@ -298,15 +296,11 @@ func TestRefusalsThatStrangersCause(t *testing.T) {
 		"code of another":       {at("/token", body(400, "application/json", `{"error":"invalid_grant"}`)), nil},
 		"code refused with 401": {at("/token", body(401, "application/json", `{"error":"invalid_grant"}`)), nil},
 		"code that breaks it":   {at("/token", body(500, "text/html", "oops")), nil},
-		"long page":             {nil, []string{"callbackUrl", "/" + strings.Repeat("x", 30000)}},
+		"long page":             {func(*idp, *auth.OAuth) {}, []string{"callbackUrl", "/" + strings.Repeat("x", 30000)}},
 		"no address":            {claim("email", "\x00@"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
-				if c.set != nil {
-					c.set(p, o)
-				}
-			})
+			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) { c.set(p, o) })
 			b := newBrowser(t, s)
 			r := b.post("/auth/signin/idp", c.fields...)
 			if strings.HasPrefix(r.location(), s.idp.URL) {

@@ -23,9 +23,10 @@ func ForwardedURL(r *http.Request, c Config) (*url.URL, error) {
 	}
 	n := c.TrustedProxyCount
 	if n <= 0 && len(c.TrustedProxies) > 0 {
-		if n = c.trustedHops(r); n == 0 {
+		if !c.trusts(parseAddress(r.RemoteAddr)) {
 			return u, nil
 		}
+		n = c.hopsOf(r.Header)
 	}
 	proto, err := forwarded(r.Header, "X-Forwarded-Proto", n)
 	if err != nil {
@@ -48,17 +49,8 @@ func ForwardedURL(r *http.Request, c Config) (*url.URL, error) {
 	return u, nil
 }
 
-// trustedHops is the number of proxies of TrustedProxies, in a row, through which
-// a request came.
-func (c *Config) trustedHops(r *http.Request) int {
-	if !c.trusts(parseAddress(r.RemoteAddr)) {
-		return 0
-	}
-	return c.hopsOf(r.Header)
-}
-
-// hopsOf is trustedHops for the headers of a request that came from a trusted
-// proxy.
+// hopsOf is the number of proxies of TrustedProxies, in a row, through which a
+// request with the headers came. The last of them, which sent it, is trusted.
 func (c *Config) hopsOf(h http.Header) int {
 	n := 1
 	for _, said := range slices.Backward(forwardedValues(h, "X-Forwarded-For")) {

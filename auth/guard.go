@@ -6,11 +6,16 @@ import (
 	"net/http"
 )
 
-// guard calls a function of the application. A panic in it becomes an error.
+// guard calls a function of the application. A panic in it becomes an
+// error. It panics again with http.ErrAbortHandler, with which a handler of net/http
+// aborts a response.
 func guard[P, R any](ctx context.Context, f func(context.Context, P) (R, error), p P) (result R, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = recovered(v)
+			if v == http.ErrAbortHandler { //nolint:errorlint // a sentinel that net/http compares in this way
+				panic(v)
+			}
+			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
 	return f(ctx, p)
@@ -23,17 +28,8 @@ func notify[E any, P requested[E]](ctx context.Context, e *engine, name string, 
 		return
 	}
 	P(&event).setRequest(requestOf(ctx))
-	_, err := guard(ctx, func(ctx context.Context, event E) (struct{}, error) { return struct{}{}, handler(ctx, event) }, shown[E, P](event))
+	_, err := guard(ctx, func(ctx context.Context, event E) (struct{}, error) { return struct{}{}, handler(ctx, event) }, event)
 	if err != nil {
 		e.logError(ctx, &Error{Type: ErrEvent, Message: name, Cause: err})
 	}
-}
-
-// recovered turns the value of a panic into an error. It panics again with
-// http.ErrAbortHandler, with which a handler of net/http aborts a response.
-func recovered(v any) error {
-	if v == http.ErrAbortHandler { //nolint:errorlint // a sentinel that net/http compares in this way
-		panic(v)
-	}
-	return fmt.Errorf("panic: %v", v)
 }

@@ -15,7 +15,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"log"
 	"net"
@@ -276,8 +275,7 @@ func (p *idp) serveAuthorize(w http.ResponseWriter, r *http.Request) {
 // in the redirect.
 func (p *idp) authorize(t testing.TB, location string) url.Values {
 	t.Helper()
-	w := httptest.NewRecorder()
-	p.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, location, nil))
+	w := serve(p, httptest.NewRequestWithContext(context.Background(), http.MethodGet, location, nil))
 	answer := w.Body.String()
 	if l := w.Header().Get("Location"); l != "" {
 		_, answer, _ = strings.Cut(l, "?")
@@ -285,6 +283,13 @@ func (p *idp) authorize(t testing.TB, location string) url.Values {
 	v, err := url.ParseQuery(answer)
 	require.Truef(t, err == nil && v.Get("code") != "", "the provider answers %q", answer)
 	return v
+}
+
+// acceptAgain makes the provider accept the code of an answer a second time.
+func (p *idp) acceptAgain(answer url.Values) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.grants[answer.Get("code")] = &grant{person: "ada", redirectURI: origin + "/auth/callback/idp"}
 }
 
 func (p *idp) serveToken(w http.ResponseWriter, r *http.Request) {
@@ -435,8 +440,8 @@ func sign(alg jose.SignatureAlgorithm, key any, kid string, claims map[string]an
 
 // accessTokenHash is the claim at_hash (OpenID Connect Core section 3.1.3.6).
 func accessTokenHash(alg jose.SignatureAlgorithm, token string) string {
-	var h hash.Hash
-	if h = sha256.New(); alg == jose.EdDSA {
+	h := sha256.New()
+	if alg == jose.EdDSA {
 		h = sha512.New()
 	}
 	_, _ = io.WriteString(h, token)

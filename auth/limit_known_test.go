@@ -39,7 +39,7 @@ func limited(t *testing.T, configure func(c *auth.Config)) (h *auth.Handler, sto
 	var attempts []auth.Attempt
 	store = &versions{capable: newPeople(), state: `{"version":"v1"}`, asked: new([]string)}
 	h = passwords(t, store, func(c *auth.Config) {
-		c.Limit = func(_ context.Context, a auth.Attempt) error { attempts = append(attempts, a); return nil }
+		c.Limit = on(func(a auth.Attempt) { attempts = append(attempts, a) })
 		if configure != nil {
 			configure(c)
 		}
@@ -153,7 +153,7 @@ func TestKnownByAnotherAddress(t *testing.T) {
 		Providers: []auth.Provider{&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
 			return &auth.User{ID: "1", Email: victim}, nil
 		}}},
-		Limit: func(_ context.Context, a auth.Attempt) error { browsers = append(browsers, a.Browser); return nil },
+		Limit: on(func(a auth.Attempt) { browsers = append(browsers, a.Browser) }),
 	})
 	b := newBrowser(t, h)
 	b.password("eve", "x")

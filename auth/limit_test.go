@@ -79,7 +79,7 @@ func TestAttemptNamesTheAccount(t *testing.T) {
 		var asked []auth.Attempt
 		b := newBrowser(t, newHandler(t, auth.Config{
 			Providers: []auth.Provider{&auth.Credentials{Fields: c.fields, Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return nil, nil }}},
-			Limit:     func(_ context.Context, a auth.Attempt) error { asked = append(asked, a); return nil },
+			Limit:     on(func(a auth.Attempt) { asked = append(asked, a) }),
 		}))
 		b.post("/auth/callback/credentials", c.form...)
 		assert.Truef(t, len(asked) == 1 && asked[0].Identifier == c.want, "%q: got %+v, want %q", c.form, asked, c.want)

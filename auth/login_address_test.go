@@ -208,8 +208,7 @@ func TestAdapterWithoutListsIsAsked(t *testing.T) {
 	s, box := newStore(), &outbox{}
 	s.users["u"] = adapter.User{ID: "u", Email: victim}
 	mailOnly := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{box.provider()}}))
-	mailOnly.post("/auth/signin/email", "email", victim)
-	mailOnly.get(box.last(t)).wantLocation(t, origin)
+	mailOnly.byMail(box, victim).wantLocation(t, origin)
 
 	s.users["u"] = adapter.User{ID: "u", Email: victim}
 	b := newBrowser(t, newHandler(t, auth.Config{Adapter: s, Providers: []auth.Provider{
@@ -359,10 +358,7 @@ func TestFirstProofStays(t *testing.T) {
 				if !others {
 					c.Providers = []auth.Provider{st.mail.provider()}
 				}
-				c.Events.UpdateUser = func(context.Context, auth.UpdateUserEvent) error {
-					updated++
-					return nil
-				}
+				c.Events.UpdateUser = on(func(auth.UpdateUserEvent) { updated++ })
 			})
 			st.store.users["old"] = adapter.User{ID: "old", Email: victim}
 			first := st.clock.Now()

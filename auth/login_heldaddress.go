@@ -36,6 +36,9 @@ func (e *engine) completeAuthorized(ctx context.Context, r *request, id *identit
 	if held, ok := errors.AsType[*heldAddress](err); ok {
 		return e.heldAddressPage(r, held)
 	}
+	if id.authenticator != nil && errors.Is(err, adapter.ErrConflict) {
+		err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address belongs to another user already", Cause: err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -111,14 +114,10 @@ func (e *engine) sealProof(r *request, held *heldAddress) ([]*http.Cookie, error
 		return nil, err
 	}
 	id, spec := &held.id, r.proofCookie()
-	for name, text := range map[string]string{
+	setTexts(claims, map[string]string{
 		"email": id.user.Email, "name": id.user.Name, "image": id.user.Image,
 		"provider": id.account.Provider, "type": string(id.account.Type), "account": id.account.ProviderAccountID,
-	} {
-		if text != "" {
-			claims[name] = text
-		}
-	}
+	})
 	tokens := Claims{}
 	if id.kept != nil {
 		tokens = tokenClaims(id.kept)

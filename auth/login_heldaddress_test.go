@@ -68,7 +68,8 @@ func TestStartAfresh(t *testing.T) {
 			page := prove(st, b)
 			st.wantPage(page)
 			kept := b.cookies["__Host-authjs.proof"]
-			b.submit(pressedURL(page, "Start afresh"), "startAfresh", "true").wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
+			target, _ := page.form(t, "Start afresh")
+			b.submit(target, "startAfresh", "true").wantLocation(t, origin+"/auth/signin?error=MissingCSRF")
 			b.press(page, "Start afresh").wantLocation(t, origin)
 			old, fresh := st.userOf(attacker), st.userOf(b)
 			assert.Truef(t, old.Email == "" && old.ID != fresh.ID && fresh.Email == victim && fresh.EmailVerified != nil,
@@ -79,7 +80,7 @@ func TestStartAfresh(t *testing.T) {
 			st.at(again, "idp", "mallory").wantLocation(t, origin) // the account is still there
 			assert.Equal(t, old.ID, st.userOf(again).ID, "the old user lost the account")
 			b.cookies[kept.Name] = kept
-			b.post(pressedURL(page, "Start afresh"), "startAfresh", "true").wantLocation(t, origin) // once: the browser finished it before
+			b.post(target, "startAfresh", "true").wantLocation(t, origin) // once: the browser finished it before
 		})
 	}
 }

@@ -159,12 +159,12 @@ func TestSessionThatEndsWhileLinking(t *testing.T) {
 // at a provider. Their ID in the application's own table is the ID of another
 // person's user in the adapter. Nothing is linked to that other person.
 func TestCredentialsIDIsNoAdapterID(t *testing.T) {
-	run := func(t *testing.T, usesAdapterIDs bool, token func(st *stage) string) *stage {
+	run := func(t *testing.T, strategy auth.Strategy, usesAdapterIDs bool, token func(st *stage) string) *stage {
 		t.Helper()
 		st := newStage(t, func(_ *stage, c *auth.Config) {
 			p := password()
 			p.UsesAdapterIDs = usesAdapterIDs
-			c.Providers, c.Session.Strategy = append(c.Providers, p), auth.StrategyJWT
+			c.Providers, c.Session.Strategy = append(c.Providers, p), strategy
 		})
 		st.store.users["ada-1"] = adapter.User{ID: "ada-1", Email: "somebody.else@example.com"}
 		b := newBrowser(t, st)
@@ -175,6 +175,7 @@ func TestCredentialsIDIsNoAdapterID(t *testing.T) {
 		}
 		b.wantSession(`"name"`)
 		st.at(b, "idp", "ada").wantLocation(t, origin)
+		assert.Equal(t, usesAdapterIDs, st.idOf(b) == "ada-1", "signed in as the user of the adapter")
 		return st
 	}
 	linked := func(st *stage) bool {
@@ -185,8 +186,9 @@ func TestCredentialsIDIsNoAdapterID(t *testing.T) {
 			Token: jwt.Claims{"sub": "ada-1", "name": "Ada"}, Secrets: []string{secret}, Salt: "__Secure-authjs.session-token", Now: st.clock.Now,
 		}))(t)
 	}
-	assert.False(t, linked(run(t, false, nil)), "an account was linked to a user who is somebody else")
-	assert.True(t, linked(run(t, true, nil)), "UsesAdapterIDs: the account was not linked")
-	assert.False(t, linked(run(t, false, ofAuthJS)), "a token of Auth.js is taken for one of the adapter's IDs")
-	assert.True(t, linked(run(t, true, ofAuthJS)), "UsesAdapterIDs: a token of Auth.js is nobody")
+	assert.False(t, linked(run(t, auth.StrategyJWT, false, nil)), "an account was linked to a user who is somebody else")
+	assert.True(t, linked(run(t, auth.StrategyJWT, true, nil)), "UsesAdapterIDs: the account was not linked")
+	assert.True(t, linked(run(t, auth.StrategyDatabase, true, nil)), "database sessions: the account was not linked")
+	assert.False(t, linked(run(t, auth.StrategyJWT, false, ofAuthJS)), "a token of Auth.js is taken for one of the adapter's IDs")
+	assert.True(t, linked(run(t, auth.StrategyJWT, true, ofAuthJS)), "UsesAdapterIDs: a token of Auth.js is nobody")
 }

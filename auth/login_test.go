@@ -98,11 +98,8 @@ func TestLoginTree(t *testing.T) {
 			var calls, events []string
 			s.before = noting(&calls)
 			h := newHandler(t, auth.Config{Adapter: s, Events: auth.Events{
-				CreateUser: func(context.Context, auth.CreateUserEvent) error { events = append(events, "createUser"); return nil },
-				LinkAccount: func(_ context.Context, e auth.LinkAccountEvent) error {
-					events = append(events, "linkAccount")
-					return nil
-				},
+				CreateUser:  on(func(auth.CreateUserEvent) { events = append(events, "createUser") }),
+				LinkAccount: on(func(auth.LinkAccountEvent) { events = append(events, "linkAccount") }),
 			}})
 			r := httptest.NewRequest(http.MethodGet, origin, nil)
 			if c.session {
@@ -407,24 +404,14 @@ func TestAccountNamesItsOwner(t *testing.T) {
 				seen = append(seen, where+" "+owner)
 			}
 			st := newStage(t, func(_ *stage, c *auth.Config) {
-				c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
-					note("signIn", p.Account, p.User)
-					return auth.Allow(), nil
-				}
-				c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+				c.Callbacks.SignIn = allowing(func(p auth.SignInParams) { note("signIn", p.Account, p.User) })
+				c.Callbacks.JWT = changingToken(func(p auth.JWTParams) {
 					if p.Account != nil {
 						note("jwt", p.Account, p.User)
 					}
-					return p.Token, nil
-				}
-				c.Events.LinkAccount = func(_ context.Context, e auth.LinkAccountEvent) error {
-					note("linked", e.Account, e.User)
-					return nil
-				}
-				c.Events.SignIn = func(_ context.Context, e auth.SignInEvent) error {
-					note("signed in", e.Account, e.User)
-					return nil
-				}
+				})
+				c.Events.LinkAccount = on(func(e auth.LinkAccountEvent) { note("linked", e.Account, e.User) })
+				c.Events.SignIn = on(func(e auth.SignInEvent) { note("signed in", e.Account, e.User) })
 				sites(c)
 			})
 			want := func(kind string, events ...string) {
@@ -561,13 +548,12 @@ func TestAccountTakenAwayWhileSigningIn(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			var during func()
 			st := newStage(t, func(_ *stage, c *auth.Config) {
-				c.Callbacks.SignIn = func(context.Context, auth.SignInParams) (auth.SignInDecision, error) {
+				c.Callbacks.SignIn = allowing(func(auth.SignInParams) {
 					if f := during; f != nil {
 						during = nil
 						f()
 					}
-					return auth.Allow(), nil
-				}
+				})
 			})
 			owner := newBrowser(t, st)
 			st.at(owner, "other", "ada").wantLocation(t, origin)

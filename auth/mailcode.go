@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -40,10 +41,7 @@ func typedCode(s string) string {
 		}
 		return c
 	}, norm.NFKC.String(s))
-	if typed == "" {
-		return s
-	}
-	return typed
+	return cmp.Or(typed, s)
 }
 
 // digitOf returns the ASCII digit with the value of a digit. The ten digits of a
@@ -83,8 +81,7 @@ func newCode(random io.Reader) (string, error) {
 // can't be one costs no try.
 func (p *Email) mayBeCode(text string) bool {
 	typed := typedCode(text)
-	isDigit := func(c rune) bool { return c >= '0' && c <= '9' }
-	return !p.Code || len(typed) == codeDigits && strings.IndexFunc(typed, func(c rune) bool { return !isDigit(c) }) < 0
+	return !p.Code || len(typed) == codeDigits && strings.Trim(typed, "0123456789") == ""
 }
 
 // maxTypedCode is the length in bytes of the longest code that is read.

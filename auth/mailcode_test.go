@@ -110,10 +110,7 @@ func TestCodeOfAnotherBrowser(t *testing.T) {
 	h, s, box := codeSite(t, func(c *auth.Config) {
 		plain := box2(c)
 		plain.ID = "plain"
-		c.Limit = func(_ context.Context, a auth.Attempt) error {
-			attempts = append(attempts, a)
-			return nil
-		}
+		c.Limit = on(func(a auth.Attempt) { attempts = append(attempts, a) })
 	}, "493817")
 	b, eve := newBrowser(t, h), newBrowser(t, h)
 	b.ask("ada@example.com")
@@ -625,8 +622,7 @@ func TestShortTokenNeedsAnAdapterThatCounts(t *testing.T) {
 		// The honest neighbour: a long text needs none of this.
 		codes(p, strings.Repeat("unguessable-", 4))
 		b = newBrowser(t, newHandler(t, auth.Config{Adapter: a, Providers: []auth.Provider{p}}))
-		b.ask("ada@example.com")
-		b.get(box.last(t)).wantLocation(t, origin)
+		b.byMail(box, "ada@example.com").wantLocation(t, origin)
 	}
 }
 
@@ -637,8 +633,7 @@ func TestLinksCostWhatTheyCost(t *testing.T) {
 		h, s, box := mailSite(t, func(c *auth.Config) { configure(c.Providers[0].(*auth.Email)) })
 		s.before = noting(&list)
 		b := newBrowser(t, h)
-		b.ask("ada@example.com")
-		b.get(box.last(t)).wantLocation(t, origin)
+		b.byMail(box, "ada@example.com").wantLocation(t, origin)
 		return list
 	}
 	want := []string{

@@ -83,6 +83,31 @@ func take[K comparable, V any](ctx context.Context, s *store, method string, rec
 	return &v, nil
 }
 
+// get returns a record, if it is there.
+func get[K comparable, V any](ctx context.Context, s *store, method string, records map[K]V, key K) (*V, error) {
+	err := s.enter(ctx, method, key)
+	defer s.mu.Unlock()
+	v, ok := records[key]
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &v, nil
+}
+
+// add stores a record that is not there yet.
+func add[K comparable, V any](ctx context.Context, s *store, method string, records map[K]V, key K, v V) (*V, error) {
+	err := s.enter(ctx, method, v)
+	defer s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if _, taken := records[key]; taken {
+		return nil, adapter.ErrConflict
+	}
+	records[key] = v
+	return &v, nil
+}
+
 func (s *store) byEmail(email string) *adapter.User {
 	for _, u := range s.users {
 		if u.Email == email && email != "" {
@@ -108,13 +133,7 @@ func (s *store) CreateUser(ctx context.Context, u adapter.User) (*adapter.User, 
 }
 
 func (s *store) GetUser(ctx context.Context, id string) (*adapter.User, error) {
-	err := s.enter(ctx, "getUser", id)
-	defer s.mu.Unlock()
-	u, ok := s.users[id]
-	if err != nil || !ok {
-		return nil, err
-	}
-	return &u, nil
+	return get(ctx, s, "getUser", s.users, id)
 }
 
 func (s *store) GetUserByEmail(ctx context.Context, email string) (*adapter.User, error) {
@@ -156,16 +175,7 @@ func (s *store) DeleteUser(ctx context.Context, id string) (*adapter.User, error
 }
 
 func (s *store) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
-	err := s.enter(ctx, "linkAccount", a)
-	defer s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	if _, taken := s.accounts[a.Key()]; taken {
-		return nil, adapter.ErrConflict
-	}
-	s.accounts[a.Key()] = a
-	return &a, nil
+	return add(ctx, s, "linkAccount", s.accounts, a.Key(), a)
 }
 
 func (s *store) CreateSession(ctx context.Context, v adapter.Session) (*adapter.Session, error) {
@@ -206,16 +216,7 @@ func (s *store) DeleteSession(ctx context.Context, token string) (*adapter.Sessi
 }
 
 func (s *store) CreateVerificationToken(ctx context.Context, v adapter.VerificationToken) (*adapter.VerificationToken, error) {
-	err := s.enter(ctx, "createVerificationToken", v)
-	defer s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	if _, taken := s.tokens[v.Key()]; taken {
-		return nil, adapter.ErrConflict
-	}
-	s.tokens[v.Key()] = v
-	return &v, nil
+	return add(ctx, s, "createVerificationToken", s.tokens, v.Key(), v)
 }
 
 func (s *store) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {

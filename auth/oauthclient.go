@@ -71,14 +71,10 @@ func newOAuthClient(c *Config, p *OAuth, s *shared) *oauthClient {
 	if len(wanted) == 0 {
 		wanted = []Check{CheckPKCE, CheckState}
 	}
-	if proxy != "" || slices.Contains(wanted, CheckState) {
-		o.checks.Checks = append(o.checks.Checks, began.State)
-	}
-	if slices.Contains(wanted, CheckPKCE) {
-		o.checks.Checks = append(o.checks.Checks, began.PKCE)
-	}
-	if slices.Contains(wanted, CheckNonce) {
-		o.checks.Checks = append(o.checks.Checks, began.Nonce)
+	for _, check := range []Check{CheckState, CheckPKCE, CheckNonce} {
+		if slices.Contains(wanted, check) || check == CheckState && proxy != "" {
+			o.checks.Checks = append(o.checks.Checks, began.Check(check))
+		}
 	}
 	return o
 }
@@ -140,27 +136,15 @@ func (o *oauthClient) authorizationEndpoint(ctx context.Context) (string, error)
 			}
 		}
 	}
-	return o.discovered(ctx, oauth.AuthorizationEndpoint, p.Authorization.Params)
+	return o.orDiscovered(ctx, "", oauth.AuthorizationEndpoint, p.Authorization.Params)
 }
 
-// tokenEndpoint returns the configured or the discovered endpoint.
-func (o *oauthClient) tokenEndpoint(ctx context.Context) (string, error) {
-	if o.token != "" {
-		return o.token, nil
+// orDiscovered returns the configured endpoint or, if it is empty, that of the
+// metadata with the parameters.
+func (o *oauthClient) orDiscovered(ctx context.Context, configured, name string, params url.Values) (string, error) {
+	if configured != "" {
+		return configured, nil
 	}
-	return o.discovered(ctx, oauth.TokenEndpoint, o.provider.Token.Params)
-}
-
-// userInfoEndpoint returns the configured or the discovered endpoint.
-func (o *oauthClient) userInfoEndpoint(ctx context.Context) (string, error) {
-	if o.userInfo != "" {
-		return o.userInfo, nil
-	}
-	return o.discovered(ctx, oauth.UserInfoEndpoint, o.provider.UserInfo.Params)
-}
-
-// discovered returns an endpoint of the metadata, with the parameters.
-func (o *oauthClient) discovered(ctx context.Context, name string, params url.Values) (string, error) {
 	m, err := o.metadata(ctx)
 	if err != nil {
 		return "", err

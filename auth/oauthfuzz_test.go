@@ -12,18 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fuzzSite is a site without a store, at which only Ada signs in.
-func fuzzSite(f *testing.F) *site {
+// fuzzSite is a site without a store and a log, at which only Ada signs in.
+func fuzzSite(f *testing.F, set func(*idp, *auth.OAuth)) *site {
 	f.Helper()
-	return newSite(f, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
+	return newSite(f, func(p *idp, c *auth.Config, o *auth.OAuth) {
 		c.Adapter, c.Logger, c.Debug = nil, slog.New(slog.DiscardHandler), false
+		set(p, o)
 	})
 }
 
 // FuzzAuthorizationAnswer: only the answer of the provider signs in; no other
 // answer does.
 func FuzzAuthorizationAnswer(f *testing.F) {
-	s := fuzzSite(f)
+	s := fuzzSite(f, func(*idp, *auth.OAuth) {})
 	for _, q := range []string{"", "code=x&state=y", "error=access_denied", "code=a&code=b", "%zz", "iss=&code", "response=x", "id_token=x;y", "code=%00&state=%ff"} {
 		f.Add(q)
 	}
@@ -40,7 +41,7 @@ func FuzzAuthorizationAnswer(f *testing.F) {
 
 // FuzzIDToken: only a token that the provider signed signs in.
 func FuzzIDToken(f *testing.F) {
-	s := fuzzSite(f)
+	s := fuzzSite(f, func(*idp, *auth.OAuth) {})
 	var raw string
 	s.idp.mint = func(map[string]any) string { return raw }
 	good := s.idp.sign(map[string]any{"iss": "https://evil.example", "aud": idpClient, "sub": "ada"})
@@ -58,7 +59,7 @@ func FuzzIDToken(f *testing.F) {
 // FuzzTokenAnswer: no answer of the token endpoint makes the callback route
 // panic, and none without a signed ID token signs in.
 func FuzzTokenAnswer(f *testing.F) {
-	s := fuzzSite(f)
+	s := fuzzSite(f, func(*idp, *auth.OAuth) {})
 	var status int
 	var answer string
 	s.idp.endpoints["/token"] = func(w http.ResponseWriter, r *http.Request) { body(status, "application/json", answer)(w, r) }
@@ -84,9 +85,9 @@ func FuzzTokenAnswer(f *testing.F) {
 // sign-in or a refusal, and a user who signs in has an ID.
 func FuzzProfile(f *testing.F) {
 	var profile string
-	s := newSite(f, statelessPlain(func(p *idp) {
-		p.endpoints["/userinfo"] = func(w http.ResponseWriter, r *http.Request) { body(200, "application/json", profile)(w, r) }
-	}))
+	s := fuzzSite(f, plain(at("/userinfo", func(w http.ResponseWriter, r *http.Request) {
+		body(200, "application/json", profile)(w, r)
+	})))
 	for _, p := range []string{`{"sub":"a"}`, `{"id":7,"name":null,"email":[]}`, `{"sub":"","id":1e400}`, `[]`, `{"id":"\u0000","email":"İ@x"}`, `{"sub":{"a":{}}}`} {
 		f.Add(p)
 	}
@@ -100,13 +101,4 @@ func FuzzProfile(f *testing.F) {
 		}
 		require.Truef(t, json.Valid([]byte(text)) && strings.HasPrefix(strings.TrimSpace(text), "{"), "%q signs in", text)
 	})
-}
-
-// statelessPlain is plain without a store and a log, for newSite.
-func statelessPlain(set func(p *idp)) func(*idp, *auth.Config, *auth.OAuth) {
-	return func(p *idp, c *auth.Config, o *auth.OAuth) {
-		c.Adapter, c.Logger, c.Debug = nil, slog.New(slog.DiscardHandler), false
-		plain(nil)(p, o)
-		set(p)
-	}
 }

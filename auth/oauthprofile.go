@@ -127,17 +127,14 @@ func stored(p *OAuth, tokens TokenSet) func(context.Context) (TokenSet, error) {
 
 // defaultProfile takes id, name, email and image from the standard claims.
 func defaultProfile(p Profile) *User {
-	u := &User{ID: cmp.Or(p.String("sub"), p.String("id")), Email: p.String("email")}
-	for _, claim := range []string{"name", "nickname", "preferred_username"} {
-		if s, ok := p[claim].(string); ok && s != "" {
-			u.Name = s
-			break
-		}
+	text := func(claim string) string {
+		s, _ := p[claim].(string)
+		return s
 	}
-	if s, ok := p["picture"].(string); ok {
-		u.Image = s
+	return &User{
+		ID: cmp.Or(p.String("sub"), p.String("id")), Email: p.String("email"),
+		Name: cmp.Or(text("name"), text("nickname"), text("preferred_username")), Image: text("picture"),
 	}
-	return u
 }
 
 // subject is the ID of a user who is not stored. It is the same at every

@@ -59,10 +59,7 @@ func TestIdentifierThatLostSomething(t *testing.T) {
 	} {
 		for _, type_ := range []auth.ProviderType{auth.TypeOIDC, auth.TypeOAuth} {
 			s := newSite(t, func(p *idp, _ *auth.Config, o *auth.OAuth) {
-				o.Type = type_
-				if type_ == auth.TypeOAuth {
-					o.Checks = nil
-				}
+				o.Type, o.Checks = type_, nil
 				p.claims = func(m map[string]any) { m["sub"], m["email"] = c.sub, c.email }
 				p.endpoints = map[string]http.HandlerFunc{"/userinfo": func(w http.ResponseWriter, _ *http.Request) {
 					answerJSON(w, http.StatusOK, map[string]any{"sub": c.sub, "email": c.email})
@@ -124,10 +121,9 @@ func TestOAuthSubjectIsStable(t *testing.T) {
 	subjects := map[string]string{}
 	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
 		c.Adapter = nil
-		c.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+		c.Callbacks.Session = changingSession(func(p auth.SessionParams) {
 			subjects[p.Token.String("name")] += p.Token.String("sub") + " "
-			return p.Session, nil
-		}
+		})
 	})
 	for _, person := range []string{"ada", "grace", "ada", "grace"} {
 		b := newBrowser(t, s)

@@ -303,30 +303,6 @@ func TestWellKnownChangePassword(t *testing.T) {
 	}
 }
 
-// TestPasswordConfig: New says what password.Provider lacks.
-func TestPasswordConfig(t *testing.T) {
-	t.Parallel()
-	send := func(context.Context, pw.Mail) error { return nil }
-	s := newKeeper()
-	trusted := true
-	for want, c := range map[string]auth.Config{
-		"set Config.Adapter":                       {URL: origin, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send})}},
-		"SchemaChanges":                            {URL: origin, Adapter: newCapable(), Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send})}},
-		"set Config.URL":                           {TrustHost: &trusted, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send})}},
-		"one of Settings.Server":                   {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{})}},
-		"From is missing":                          {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Server: "smtp://localhost"})}},
-		"Rules.MinCharacters is 6":                 {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send, Rules: pw.Rules{MinCharacters: 6}})}},
-		"less than OWASP":                          {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send, Hashing: pw.Options{Argon2: fastHashing.Argon2}})}},
-		"another provider has the same ID":         {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(s, pw.Settings{Send: send}), pw.Provider(s, pw.Settings{Send: send})}},
-		"its adapter is not":                       {URL: origin, Adapter: s, Providers: []auth.Provider{pw.Provider(nil, pw.Settings{Send: send})}},
-		"From is missing or is not an e-mail addr": {URL: origin, Adapter: s, Providers: []auth.Provider{&auth.Email{Server: "smtp://localhost", From: "x"}, pw.Provider(s, pw.Settings{})}},
-	} {
-		c.Secret = []string{secret}
-		_, err := auth.New(c)
-		assert.Truef(t, err != nil && strings.Contains(err.Error(), want), "want %q, got %v", want, err)
-	}
-}
-
 // TestPasswordMailFails: a mail that can't be sent is an error for everybody; a
 // recipient whom the mail server refuses is none.
 func TestPasswordMailFails(t *testing.T) {

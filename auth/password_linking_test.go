@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -24,16 +23,16 @@ type hijack struct {
 	proof            string
 }
 
-func newHijack(t *testing.T, proof string, strategy auth.Strategy) *hijack {
+func newHijack(t *testing.T, proof string, strategy auth.Strategy, change func(c *auth.Config)) *hijack {
 	t.Helper()
 	h := &hijack{proof: proof}
 	h.stage = newStage(t, func(st *stage, c *auth.Config) {
 		h.keeper = keeper{st.store, map[string]adapter.Password{}}
 		c.Adapter, c.Session.Strategy = h.keeper, strategy
-		c.Providers = append(c.Providers, pw.Provider(h.keeper, pw.Settings{Hashing: fastHashing, Send: func(_ context.Context, m pw.Mail) error {
-			h.mails = append(h.mails, m)
-			return nil
-		}}))
+		c.Providers = append(c.Providers, pw.Provider(h.keeper, pw.Settings{
+			Hashing: fastHashing, Send: on(func(m pw.Mail) { h.mails = append(h.mails, m) }),
+		}))
+		change(c)
 	})
 	h.attacker, h.victim = newBrowser(t, h.stage), newBrowser(t, h.stage)
 	return h
@@ -124,7 +123,7 @@ func TestPasswordPreHijack(t *testing.T) {
 		for _, proof := range []string{"password", "mail", "provider"} {
 			for _, order := range orders(names) {
 				t.Run(string(strategy)+" "+proof+": "+strings.Join(order, ", "), func(t *testing.T) {
-					h := newHijack(t, proof, strategy)
+					h := newHijack(t, proof, strategy, func(*auth.Config) {})
 					for _, step := range order {
 						hijackSteps[step](h)
 					}
@@ -165,7 +164,7 @@ func (h *hijack) wantSafe(t *testing.T) {
 func TestPasswordIsAWayIn(t *testing.T) {
 	t.Parallel()
 	for _, proof := range []string{"password", "mail", "provider"} {
-		h := newHijack(t, proof, auth.StrategyDatabase)
+		h := newHijack(t, proof, auth.StrategyDatabase, func(*auth.Config) {})
 		hash := must(pw.NewHasher(fastHashing))(t)
 		stored := must(hash.Hash(t.Context(), "", otherPassword))(t)
 		h.store.users["imported"] = adapter.User{ID: "imported", Email: victim}
@@ -212,7 +211,7 @@ func TestPasswordResetDuringSignIn(t *testing.T) {
 // over, too, once a password is chosen; one of a later sign-in is not.
 func TestSessionTokenOfAnotherWay(t *testing.T) {
 	t.Parallel()
-	h := newHijack(t, "mail", auth.StrategyJWT)
+	h := newHijack(t, "mail", auth.StrategyJWT, func(*auth.Config) {})
 	first, second := newBrowser(t, h.stage), newBrowser(t, h.stage)
 	h.byMail(first)
 	h.byMail(second)
@@ -229,17 +228,8 @@ func TestSessionTokenOfAnotherWay(t *testing.T) {
 func TestPasswordStopsDangerousLinking(t *testing.T) {
 	t.Parallel()
 	for name, has := range map[string]bool{"a password": true, "no way in": false} {
-		h := newHijack(t, "provider", auth.StrategyDatabase)
-		h.stage = newStage(t, func(_ *stage, c *auth.Config) {
-			c.Adapter = h.keeper
-			for _, p := range c.Providers {
-				if o, ok := p.(*auth.OAuth); ok {
-					o.AllowDangerousEmailAccountLinking = true
-				}
-			}
-			c.Providers = append(c.Providers, pw.Provider(h.keeper, pw.Settings{
-				Hashing: fastHashing, Send: func(context.Context, pw.Mail) error { return nil },
-			}))
+		h := newHijack(t, "provider", auth.StrategyDatabase, func(c *auth.Config) {
+			c.Providers[0].(*auth.OAuth).AllowDangerousEmailAccountLinking = true
 		})
 		h.keeper.users["imported"] = adapter.User{ID: "imported", Email: victim}
 		if has {

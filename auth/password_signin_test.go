@@ -204,8 +204,7 @@ func TestPasswordFailuresOfAKnownBrowser(t *testing.T) {
 	fail(known)
 	s.signIn(known, "ada@example.com", goodPassword).wantLocation(t, wrongPassword)
 	mailed := s.browser()
-	mailed.post("/auth/signin/email", "email", "ada@example.com")
-	mailed.get(box.last(t)).wantLocation(t, origin)
+	mailed.byMail(box, "ada@example.com").wantLocation(t, origin)
 	for name, b := range map[string]*browser{"known": known, "strange": s.browser()} {
 		assert.Equalf(t, origin, s.signIn(b, "ada@example.com", goodPassword).location(),
 			"%s browser after the mail: sent to", name)

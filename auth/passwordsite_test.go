@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"context"
-	"html"
 	"net/url"
 	"strings"
 	"sync"
@@ -23,13 +22,7 @@ type keeper struct {
 func newKeeper() keeper { return keeper{newCapable(), map[string]adapter.Password{}} }
 
 func (s keeper) GetPassword(ctx context.Context, userID string) (*adapter.Password, error) {
-	err := s.enter(ctx, "getPassword", userID)
-	defer s.mu.Unlock()
-	p, ok := s.passwords[userID]
-	if err != nil || !ok {
-		return nil, err
-	}
-	return &p, nil
+	return get(ctx, s.store, "getPassword", s.passwords, userID)
 }
 
 func (s keeper) SetPassword(ctx context.Context, p adapter.Password) (*adapter.Password, error) {
@@ -108,12 +101,11 @@ func newPasswordSite(t testing.TB, configure func(s *passwordSite, c *auth.Confi
 	t.Helper()
 	s := &passwordSite{t: t, store: newKeeper(), log: new(logBook), clock: newClock()}
 	c := auth.Config{Adapter: s.store, Clock: s.clock.Now, Logger: s.log.logger()}
-	settings := pw.Settings{Hashing: fastHashing, Send: func(_ context.Context, m pw.Mail) error {
+	settings := pw.Settings{Hashing: fastHashing, Send: on(func(m pw.Mail) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.mails = append(s.mails, m)
-		return nil
-	}}
+	})}
 	if configure != nil {
 		configure(s, &c, &settings)
 	}
@@ -178,12 +170,7 @@ func (s *passwordSite) choose(b *browser, link, password string) *reply {
 // fill submits the form of a page with further fields.
 func (b *browser) fill(page *reply, fields ...string) *reply {
 	b.t.Helper()
-	form := formOfPage.FindStringSubmatch(page.body)
-	require.NotNilf(b.t, form, "no form on the page, status %d\n%s", page.StatusCode, page.body)
-	for _, m := range hiddenOfForm.FindAllStringSubmatch(form[2], -1) {
-		fields = append([]string{html.UnescapeString(m[1]), html.UnescapeString(m[2])}, fields...)
-	}
-	return b.submit(html.UnescapeString(form[1]), fields...)
+	return b.press(page, "", fields...)
 }
 
 // member makes a user who signed up with the password, and returns the ID.
@@ -193,13 +180,9 @@ func (s *passwordSite) member(address, password string) string {
 	b.post("/auth/password/sign-up", "email", address)
 	s.choose(b, s.link(), password).wantLocation(s.t, origin)
 	b.wantSession(address)
-	for id, u := range s.store.users {
-		if u.Email == address {
-			return id
-		}
-	}
-	s.t.Fatal("no user")
-	return ""
+	u := s.store.byEmail(address)
+	require.NotNil(s.t, u, "no user")
+	return u.ID
 }
 
 // state is the record of a user's password.

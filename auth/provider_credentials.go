@@ -1,8 +1,10 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/pages"
 )
@@ -34,27 +36,14 @@ type Credentials struct {
 	Authorize func(ctx context.Context, form Form, r *http.Request) (*User, error)
 }
 
-func (p *Credentials) id() string {
-	if p.ID == "" {
-		return "credentials"
-	}
-	return p.ID
-}
+func (p *Credentials) id() string { return cmp.Or(p.ID, "credentials") }
 
-func (p *Credentials) displayName() string {
-	if p.Name == "" {
-		return "Credentials"
-	}
-	return p.Name
-}
+func (p *Credentials) displayName() string { return cmp.Or(p.Name, "Credentials") }
 
 // wayIn is what the page about a held address calls the provider.
 func (p *Credentials) wayIn() pages.Credentials {
-	password := len(p.Fields) == 0
-	for _, f := range p.Fields {
-		password = password || f.Type == "password"
-	}
-	return pages.Credentials{Name: p.Name, Password: password}
+	password := slices.ContainsFunc(p.Fields, func(f Field) bool { return f.Type == "password" })
+	return pages.Credentials{Name: p.Name, Password: password || len(p.Fields) == 0}
 }
 
 func (p *Credentials) kind() ProviderType { return TypeCredentials }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -98,12 +99,7 @@ type Message struct {
 	HTML    string
 }
 
-func (p *Email) id() string {
-	if p.ID == "" {
-		return "email"
-	}
-	return p.ID
-}
+func (p *Email) id() string { return cmp.Or(p.ID, "email") }
 
 // maxAge is how long a link and its code are valid.
 func (p *Email) maxAge() time.Duration {
@@ -116,12 +112,7 @@ func (p *Email) maxAge() time.Duration {
 	return defaultEmailMaxAge
 }
 
-func (p *Email) displayName() string {
-	if p.Name == "" {
-		return "Email"
-	}
-	return p.Name
-}
+func (p *Email) displayName() string { return cmp.Or(p.Name, "Email") }
 
 func (p *Email) kind() ProviderType { return TypeEmail }
 

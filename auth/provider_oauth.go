@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"log/slog"
@@ -227,19 +228,9 @@ type ClientMetadata struct {
 
 func (p *OAuth) id() string { return p.ID }
 
-func (p *OAuth) displayName() string {
-	if p.Name == "" {
-		return p.ID
-	}
-	return p.Name
-}
+func (p *OAuth) displayName() string { return cmp.Or(p.Name, p.ID) }
 
-func (p *OAuth) kind() ProviderType {
-	if p.Type == "" {
-		return TypeOAuth
-	}
-	return p.Type
-}
+func (p *OAuth) kind() ProviderType { return cmp.Or(p.Type, TypeOAuth) }
 
 // LogValue keeps secrets out of logs.
 func (p OAuth) LogValue() slog.Value { return slog.StringValue(p.ID) }

@@ -119,53 +119,53 @@ func (r Result) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("status", r.status()), slog.Int("cookies", len(r.Cookies)), slog.Int("size", len(r.Body)))
 }
 
-func (e *CreateUserEvent) show() {
-	e.Shown = redact.Show(userAttr(e.User), requestAttr(e.Request))
+func (e *CreateUserEvent) setRequest(hr *http.Request) {
+	e.Request, e.Shown = hr, redact.Show(userAttr(e.User), requestAttr(hr))
 }
 
-func (e *UpdateUserEvent) show() {
-	e.Shown = redact.Show(userAttr(e.User), requestAttr(e.Request))
+func (e *UpdateUserEvent) setRequest(hr *http.Request) {
+	e.Request, e.Shown = hr, redact.Show(userAttr(e.User), requestAttr(hr))
 }
 
-func (e *LinkAccountEvent) show() {
-	e.Shown = redact.Show(userAttr(e.User), accountAttr(e.Account), requestAttr(e.Request))
+func (e *LinkAccountEvent) setRequest(hr *http.Request) {
+	e.Request, e.Shown = hr, redact.Show(userAttr(e.User), accountAttr(e.Account), requestAttr(hr))
 }
 
-func (e *ReleaseEmailEvent) show() {
-	e.Shown = redact.Show(userAttr(e.User), requestAttr(e.Request))
+func (e *ReleaseEmailEvent) setRequest(hr *http.Request) {
+	e.Request, e.Shown = hr, redact.Show(userAttr(e.User), requestAttr(hr))
 }
 
-func (e *SignInEvent) show() {
-	e.Shown = redact.Show(userAttr(e.User), accountAttr(e.Account), slog.Bool("isNewUser", e.IsNewUser), requestAttr(e.Request))
+func (e *SignInEvent) setRequest(hr *http.Request) {
+	e.Request, e.Shown = hr, redact.Show(userAttr(e.User), accountAttr(e.Account), slog.Bool("isNewUser", e.IsNewUser), requestAttr(hr))
 }
 
-func (e *SignInFailedEvent) show() {
-	e.Shown = redact.Show(slog.String("provider", e.Provider), slog.String("type", string(e.Type)), slog.String("reason", string(e.Reason)),
-		slog.Any("error", e.Err), requestAttr(e.Request))
+func (e *SignInFailedEvent) setRequest(hr *http.Request) {
+	e.Request, e.Shown = hr, redact.Show(slog.String("provider", e.Provider), slog.String("type", string(e.Type)), slog.String("reason", string(e.Reason)),
+		slog.Any("error", e.Err), requestAttr(hr))
 }
 
-func (e *PasskeyClonedEvent) show() {
-	e.Shown = redact.Show(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Int64("stored", e.Stored), slog.Int64("received", e.Received), requestAttr(e.Request))
+func (e *PasskeyClonedEvent) setRequest(hr *http.Request) {
+	e.Request, e.Shown = hr, redact.Show(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Int64("stored", e.Stored), slog.Int64("received", e.Received), requestAttr(hr))
 }
 
-func (e *PasskeyBackupEvent) show() {
-	e.Shown = redact.Show(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Bool("syncable", e.Syncable), slog.Bool("backedUp", e.BackedUp), requestAttr(e.Request))
+func (e *PasskeyBackupEvent) setRequest(hr *http.Request) {
+	e.Request, e.Shown = hr, redact.Show(userAttr(e.User), slog.String("credentialId", e.CredentialID), slog.Bool("syncable", e.Syncable), slog.Bool("backedUp", e.BackedUp), requestAttr(hr))
 }
 
-func (e *SignOutEvent) show() {
+func (e *SignOutEvent) setRequest(hr *http.Request) {
 	user := e.Token.String("sub")
 	if e.Session != nil {
 		user = e.Session.UserID
 	}
-	e.Shown = redact.Show(slog.String("user", user), requestAttr(e.Request))
+	e.Request, e.Shown = hr, redact.Show(slog.String("user", user), requestAttr(hr))
 }
 
-func (e *SessionEvent) show() {
+func (e *SessionEvent) setRequest(hr *http.Request) {
 	var user *User
 	if e.Session != nil {
 		user = e.Session.User
 	}
-	e.Shown = redact.Show(userAttr(user), requestAttr(e.Request))
+	e.Request, e.Shown = hr, redact.Show(userAttr(user), requestAttr(hr))
 }
 
 // Package slog can log lists and structs that hold one of these types with

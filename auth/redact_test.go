@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -213,13 +212,10 @@ func TestCoreChoosesWhatEventsShow(t *testing.T) {
 	t.Parallel()
 	var got []any
 	s := newSite(t, func(_ *idp, c *auth.Config, _ *auth.OAuth) {
-		c.Callbacks.SignIn = func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
-			got = append(got, p)
-			return auth.Allow(), nil
-		}
-		c.Events.CreateUser = func(_ context.Context, e auth.CreateUserEvent) error { got = append(got, e); return nil }
-		c.Events.LinkAccount = func(_ context.Context, e auth.LinkAccountEvent) error { got = append(got, e); return nil }
-		c.Events.SignIn = func(_ context.Context, e auth.SignInEvent) error { got = append(got, e, &e); return nil }
+		c.Callbacks.SignIn = allowing(func(p auth.SignInParams) { got = append(got, p) })
+		c.Events.CreateUser = on(func(e auth.CreateUserEvent) { got = append(got, e) })
+		c.Events.LinkAccount = on(func(e auth.LinkAccountEvent) { got = append(got, e) })
+		c.Events.SignIn = on(func(e auth.SignInEvent) { got = append(got, e, &e) })
 	})
 	s.signIn(newBrowser(t, s)).wantLocation(t, origin)
 	require.Lenf(t, got, 5, "%d values, want 5", len(got))

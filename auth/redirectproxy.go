@@ -6,7 +6,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth/internal/wire"
@@ -72,10 +72,8 @@ func mayRelay(provider string, allowed []string, target *url.URL) error {
 		return invalidCheck("state", "the sign-in was started with another provider")
 	}
 	origin := wire.OriginOf(target)
-	for _, pattern := range allowed {
-		if originFits(pattern, origin) {
-			return nil
-		}
+	if slices.ContainsFunc(allowed, func(pattern string) bool { return originFits(pattern, origin) }) {
+		return nil
 	}
 	return invalidCheck("state", "the deployment "+origin+" is not in RedirectProxyOrigins")
 }
@@ -106,12 +104,10 @@ func proxyPattern(entry string) string {
 }
 
 // checkRedirectProxy lists what is wrong with the settings of a redirect proxy.
-func (c *Config) checkRedirectProxy() []error {
-	var problems []error
-	problem := func(message string) { problems = append(problems, &Error{Type: ErrAuth, Message: message}) }
+func (c *Config) checkRedirectProxy(problem reporter) {
 	if c.RedirectProxyURL != "" {
 		if u, err := url.Parse(c.RedirectProxyURL); err != nil || u.Host == "" {
-			problem("Config.RedirectProxyURL is not a URL")
+			problem(ErrAuth, "Config.RedirectProxyURL is not a URL")
 		}
 	}
 	for _, entry := range c.RedirectProxyOrigins {
@@ -122,13 +118,12 @@ func (c *Config) checkRedirectProxy() []error {
 		}
 		switch {
 		case !proxyOrigin.MatchString(pattern):
-			problem("Config.RedirectProxyOrigins: " + strconv.Quote(entry) + " is not an https origin such as https://app.example.com or https://*.preview.example.com")
+			problem(ErrAuth, "Config.RedirectProxyOrigins: %q is not an https origin such as https://app.example.com or https://*.preview.example.com", entry)
 		case wild && !strings.Contains(host, "."):
-			problem("Config.RedirectProxyOrigins: " + strconv.Quote(entry) + " covers a whole top-level domain")
+			problem(ErrAuth, "Config.RedirectProxyOrigins: %q covers a whole top-level domain", entry)
 		}
 	}
 	if len(c.RedirectProxyOrigins) > 0 && c.URL == "" {
-		problem("Config.RedirectProxyOrigins needs Config.URL (AUTH_URL): a redirect proxy must know its own origin")
+		problem(ErrAuth, "Config.RedirectProxyOrigins needs Config.URL (AUTH_URL): a redirect proxy must know its own origin")
 	}
-	return problems
 }

@@ -41,10 +41,7 @@ func TestAnswerWorksOnce(t *testing.T) {
 			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
 			kept := maps.Clone(b.cookies)
 			b.get(callback(answer)).wantLocation(t, origin)
-			// The provider would accept the code a second time.
-			s.idp.mu.Lock()
-			s.idp.grants[answer.Get("code")] = &grant{person: "ada", redirectURI: origin + "/auth/callback/idp"}
-			s.idp.mu.Unlock()
+			s.idp.acceptAgain(answer)
 			b.cookies = kept
 			before := s.idp.count("/token")
 			end := b.get(callback(answer))
@@ -52,25 +49,49 @@ func TestAnswerWorksOnce(t *testing.T) {
 			assert.True(t, name == "nonce alone" || s.idp.count("/token") == before, "the code was sent once more")
 		})
 	}
-	t.Run("state with another code", func(t *testing.T) {
-		s := newSite(t, nil)
-		b := newBrowser(t, s)
-		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
-		kept := maps.Clone(b.cookies)
-		b.get(callback(answer)).wantLocation(t, origin)
-		b.cookies = kept
-		answer.Set("code", "another")
-		s.refused(t, b.get(callback(answer)), "the sign-in was finished before")
-	})
-	t.Run("code of another sign-in", func(t *testing.T) {
-		s := newSite(t, nil)
-		eve, b := newBrowser(t, s), newBrowser(t, s)
-		stolen := s.idp.authorize(t, s.start(eve, "/auth/signin/idp?login_hint=eve"))
-		answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
-		answer.Set("code", stolen.Get("code"))
-		s.refused(t, b.get(callback(answer)), "invalid_grant")
-		b.wantNoSession()
-	})
+	for name, c := range map[string]struct {
+		ruin   func(s *site, b, eve *browser, answer url.Values)
+		reason string
+	}{
+		"state with another code": {func(_ *site, b, _ *browser, answer url.Values) {
+			kept := maps.Clone(b.cookies)
+			b.get(callback(answer)).wantLocation(b.t, origin)
+			b.cookies = kept
+			answer.Set("code", "another")
+		}, "the sign-in was finished before"},
+		"code of another sign-in": {func(s *site, _, eve *browser, answer url.Values) {
+			stolen := s.idp.authorize(eve.t, s.start(eve, "/auth/signin/idp?login_hint=eve"))
+			answer.Set("code", stolen.Get("code"))
+		}, "invalid_grant"},
+		"answer that took too long": {func(s *site, _, _ *browser, _ url.Values) { s.clock.advance(16 * time.Minute) }, "sign-in: the cookie is not valid"},
+		"cookie of another check": {func(s *site, b, _ *browser, answer url.Values) {
+			for name, c := range b.cookies {
+				if strings.Contains(name, "state") {
+					c.Value = b.cookies["__Secure-authjs.nonce"].Value
+				}
+			}
+			s.refused(b.t, b.get(callback(answer)), "sign-in: the cookie is not valid")
+			delete(b.cookies, b.ticket().Name)
+		}, "state: the cookie is not valid"},
+		"cookies that were changed": {func(_ *site, b, _ *browser, _ url.Values) {
+			for _, c := range b.cookies {
+				c.Value += "x"
+			}
+		}, "sign-in: the cookie is not valid"},
+		"cookies of another sign-in under its own name": {func(s *site, b, eve *browser, _ url.Values) {
+			s.start(eve, "/auth/signin/idp?login_hint=eve")
+			b.ticket().Value = eve.ticket().Value
+		}, "sign-in: the cookie is not valid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, nil)
+			b, eve := newBrowser(t, s), newBrowser(t, s)
+			answer := s.idp.authorize(t, s.start(b, "/auth/signin/idp"))
+			c.ruin(s, b, eve, answer)
+			s.refused(t, b.get(callback(answer)), c.reason)
+			b.wantNoSession()
+		})
+	}
 	t.Run("state of another browser", func(t *testing.T) {
 		s := newSite(t, nil)
 		eve, b := newBrowser(t, s), newBrowser(t, s)
@@ -501,17 +522,22 @@ func TestOneFetch(t *testing.T) {
 		assert.Equal(t, wantKeys, s.idp.count("/jwks"), "how often the keys were fetched")
 	}
 	wave(1, 1)
+	s.clock.advance(time.Hour - time.Second)
 	wave(1, 1)
+	s.clock.advance(time.Second)
+	wave(2, 2)
+	s.clock.advance(time.Second)
+	wave(2, 2)
 	s.idp.mu.Lock()
 	s.idp.key, s.idp.kid = otherRSAKey(), "key-2" // rotated
 	s.idp.mu.Unlock()
-	wave(1, 2)
+	wave(2, 3)
 	s.idp.mu.Lock()
 	s.idp.key = rsaKey() // rotated, under the same name
 	s.idp.mu.Unlock()
-	wave(1, 3)
-	s.clock.advance(61 * time.Minute)
 	wave(2, 4)
+	s.clock.advance(61 * time.Minute)
+	wave(3, 5)
 }
 
 // TestErrorRepeatsSecrets: if a provider repeats parts of the request in the

@@ -166,12 +166,7 @@ func splitPath(path, basePath string) (action Action, provider string, ok bool) 
 	if !ok || rest == "" || rest[0] != '/' {
 		return "", "", false
 	}
-	var segments []string
-	for s := range strings.SplitSeq(rest, "/") {
-		if s != "" {
-			segments = append(segments, s)
-		}
-	}
+	segments := strings.FieldsFunc(rest, func(c rune) bool { return c == '/' })
 	if len(segments) == 0 || len(segments) > 2 || !IsAuthAction(segments[0]) {
 		return "", "", false
 	}

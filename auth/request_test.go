@@ -3,7 +3,6 @@ package auth_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -61,10 +60,9 @@ func TestHeadExtendsNoSession(t *testing.T) {
 		s.store.before = counting("updateSession", &updates)
 		page := s.Require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = s.Refresh(w, r) }))
 		for _, method := range []string{http.MethodHead, http.MethodGet} {
-			w := httptest.NewRecorder()
 			r := b.request("/page")
 			r.Method = method
-			page.ServeHTTP(w, r)
+			w := serve(page, r)
 			extended := updates > 0 || strategy == auth.StrategyJWT && len(w.Header()["Set-Cookie"]) > 0
 			assert.Falsef(t, w.Code != http.StatusOK || extended != (method == http.MethodGet) || method == http.MethodHead &&
 				len(w.Header()["Set-Cookie"]) > 0,

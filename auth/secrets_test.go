@@ -121,8 +121,7 @@ func TestHostHeaderAloneIsNotLoopback(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/auth/session", nil)
 		r.Host, r.RemoteAddr = "localhost:3000", c.peer
 		maps.Copy(r.Header, c.header)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := serve(h, r)
 		assert.Equalf(t, c.status, w.Code, "from %q with %v: got status", c.peer, c.header)
 	}
 }

@@ -76,24 +76,19 @@ func (h *Handler) read(hr *http.Request, w http.ResponseWriter, a access) (*Sess
 	if read.err != nil {
 		return nil, read.err
 	}
-	session := read.session
-	switch {
-	case session == nil:
+	if read.session == nil {
 		return nil, nil
-	case e.config.Callbacks.Session == nil:
-		full := *session
-		full.User = read.user
-		session = &full
-	case session.User == nil && session.UserID != "":
-		full := *session
-		full.UserID = "" // nobody is signed in
-		session = &full
-	case session.User != nil && session.User.ID == "":
-		full := *session
-		full.User = session.User.withID(read.user.ID)
-		session = &full
 	}
-	return session, nil
+	session := *read.session
+	switch {
+	case e.config.Callbacks.Session == nil:
+		session.User = read.user
+	case session.User == nil:
+		session.UserID = "" // nobody is signed in
+	case session.User.ID == "":
+		session.User = session.User.withID(read.user.ID)
+	}
+	return &session, nil
 }
 
 // SignInOptions are the options of Handler.SignIn.

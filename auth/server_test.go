@@ -87,10 +87,9 @@ func TestRefusalHasACode(t *testing.T) {
 	} {
 		p := &auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) { return nil, c.returned }}
 		var event auth.SignInFailedEvent
-		h := newHandler(t, auth.Config{Providers: []auth.Provider{p}, Events: auth.Events{SignInFailed: func(_ context.Context, e auth.SignInFailedEvent) error {
-			event = e
-			return nil
-		}}})
+		h := newHandler(t, auth.Config{Providers: []auth.Provider{p}, Events: auth.Events{
+			SignInFailed: on(func(e auth.SignInFailedEvent) { event = e }),
+		}})
 		b := newBrowser(t, h)
 		_, err := h.SignIn(b.request("/login"), "credentials", auth.SignInOptions{})
 		for from, err := range map[string]error{"SignIn": err, "SignInFailed": event.Err} {
@@ -121,10 +120,9 @@ func TestServerSession(t *testing.T) {
 				}
 				return p.Token, nil
 			},
-			Session: func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+			Session: changingSession(func(p auth.SessionParams) {
 				p.Session.Extra = map[string]any{"role": p.Token["role"]}
-				return p.Session, nil
-			},
+			}),
 		},
 	})
 	b := newBrowser(t, h)
@@ -197,15 +195,14 @@ func TestDatabaseSession(t *testing.T) {
 func TestSessionCallbackGetsTheOwner(t *testing.T) {
 	t.Parallel()
 	hide := false
-	h, _, _ := storedSite(t, auth.Config{Callbacks: auth.Callbacks{Session: func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+	h, _, _ := storedSite(t, auth.Config{Callbacks: auth.Callbacks{Session: changingSession(func(p auth.SessionParams) {
 		if text, err := json.Marshal(p); err != nil || p.Session.UserID != "u" || strings.Contains(string(text), `"token"`) {
 			t.Errorf("the callback gets %s, %v, with the owner %q", text, err, p.Session.UserID)
 		}
 		if hide {
 			p.Session.User = nil
 		}
-		return p.Session, nil
-	}}})
+	})}})
 	for _, hide = range []bool{false, true} {
 		session, err := h.Session(pageRequest(http.MethodGet, origin+"/", "token"))
 		assert.Truef(t, err == nil && session != nil && (session.UserID == "u") != hide,
@@ -307,10 +304,7 @@ func TestTokenSession(t *testing.T) {
 	c := newClock()
 	size := 0
 	h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Clock: c.Now, Callbacks: auth.Callbacks{
-		JWT: func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
-			p.Token["blob"] = strings.Repeat("x", size)
-			return p.Token, nil
-		},
+		JWT: changingToken(func(p auth.JWTParams) { p.Token["blob"] = strings.Repeat("x", size) }),
 	}})
 	b := newBrowser(t, h)
 	b.post("/auth/callback/credentials", "username", "ada", "password", "lovelace")
@@ -351,28 +345,23 @@ func TestRaw(t *testing.T) {
 // TestApplicationMayFail: a panic or an error in the application's code makes
 // at most the request fail, and never the server.
 func TestApplicationMayFail(t *testing.T) {
-	boom := func() { panic("boom") }
 	for name, c := range map[string]struct {
 		config auth.Config
 		want   string
 	}{
 		"authorize": {auth.Config{Providers: []auth.Provider{&auth.Credentials{Authorize: func(context.Context, auth.Form, *http.Request) (*auth.User, error) {
-			boom()
-			return nil, nil
+			panic("boom")
 		}}}}, "/auth/error?error=Configuration"},
 		"signIn": {auth.Config{Callbacks: auth.Callbacks{SignIn: func(context.Context, auth.SignInParams) (auth.SignInDecision, error) {
-			boom()
-			return auth.Allow(), nil
+			panic("boom")
 		}}}, "/auth/error?error=AccessDenied"},
 		"jwt": {auth.Config{Callbacks: auth.Callbacks{JWT: func(context.Context, auth.JWTParams) (auth.Claims, error) {
-			boom()
-			return nil, nil
+			panic("boom")
 		}}}, "/auth/error?error=Configuration"},
 		"redirect": {auth.Config{Callbacks: auth.Callbacks{Redirect: func(context.Context, auth.RedirectParams) (string, error) {
-			boom()
-			return "", nil
+			panic("boom")
 		}}}, "/auth/error?error=Configuration"},
-		"event": {auth.Config{Events: auth.Events{SignIn: func(context.Context, auth.SignInEvent) error { boom(); return nil }}}, "/"},
+		"event": {auth.Config{Events: auth.Events{SignIn: func(context.Context, auth.SignInEvent) error { panic("boom") }}}, "/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var book logBook

@@ -175,14 +175,7 @@ func (c *SessionConfig) expires(renewed, began time.Time) time.Time {
 const stamp = ".t"
 
 // stamped is the key of a database session that begins now.
-func (c *SessionConfig) stamped(key string, now time.Time) string {
-	if c.AbsoluteMaxAge <= 0 {
-		return key
-	}
-	return stampedWith(key, now)
-}
-
-func stampedWith(key string, now time.Time) string {
+func stamped(key string, now time.Time) string {
 	return key + stamp + strconv.FormatInt(now.Unix(), 36)
 }
 

@@ -41,8 +41,7 @@ func (b *scoped) do(h http.Handler, method, path string, form url.Values) *httpt
 	for _, c := range b.jar.Cookies(siteURL) {
 		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	w := serve(h, r)
 	b.jar.SetCookies(siteURL, w.Result().Cookies())
 	return w
 }
@@ -187,8 +186,7 @@ func TestSessionsOfTwoPeopleEnd(t *testing.T) {
 	ask := func(method, cookies string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, origin+"/auth/signin", nil)
 		r.Header.Set("Cookie", cookies)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := serve(h, r)
 		return w
 	}
 	const good, planted = sessionCookie + "=good", sessionCookie + "=planted"
@@ -220,8 +218,7 @@ func TestCookieOfAnotherProgramStays(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, origin+"/auth/signout", nil)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		r.Header.Set("Cookie", cookies)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := serve(h, r)
 		for _, c := range w.Result().Cookies() {
 			assert.Emptyf(t, c.Domain, "%s: deletes %v", cookies, c)
 		}

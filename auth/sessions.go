@@ -137,12 +137,11 @@ func Sweep(ctx context.Context, a adapter.Adapter, every time.Duration) error {
 	if !ok {
 		return fmt.Errorf("auth: Sweep: the adapter has no DeleteExpired: %w", adapter.ErrUnsupported)
 	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+	again := time.Tick(every)
 	for {
 		sweeper.sweep(ctx, swept)
 		select {
-		case <-ticker.C:
+		case <-again:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

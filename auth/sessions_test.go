@@ -28,8 +28,7 @@ func TestRevokedSessionsOfOthersStay(t *testing.T) {
 	h := newHandler(t, auth.Config{Clock: now.Now, Adapter: newCapable(), Providers: []auth.Provider{box.provider()}, Session: auth.SessionConfig{AbsoluteMaxAge: 90 * 24 * time.Hour}})
 	signedIn := func(email string) *browser {
 		b := newBrowser(t, h)
-		b.post("/auth/signin/email", "email", email)
-		b.get(box.last(t))
+		b.byMail(box, email)
 		b.wantSession(email)
 		now.advance(time.Minute)
 		return b
@@ -71,8 +70,7 @@ func TestSessionsThatCannotBeListed(t *testing.T) {
 	} {
 		h := newHandler(t, config)
 		b := newBrowser(t, h)
-		b.post("/auth/signin/email", "email", "ada@example.com")
-		b.get(box.last(t))
+		b.byMail(box, "ada@example.com")
 		_, err := h.Sessions(b.request("/"))
 		_, one := h.RevokeSession(b.request("/"), "x")
 		_, all := h.RevokeSessions(t.Context(), "1", nil)
@@ -141,10 +139,7 @@ func TestGuessingIsLimited(t *testing.T) {
 			}
 			return &auth.TooManyAttempts{RetryAfter: 90500 * time.Millisecond}
 		},
-		Events: auth.Events{SignInFailed: func(_ context.Context, e auth.SignInFailedEvent) error {
-			failed = append(failed, e)
-			return nil
-		}},
+		Events: auth.Events{SignInFailed: on(func(e auth.SignInFailedEvent) { failed = append(failed, e) })},
 	})
 	b := newBrowser(t, h)
 	answers := map[string]bool{}
@@ -184,14 +179,11 @@ func TestEventsHaveTheRequest(t *testing.T) {
 	seen := map[string]*http.Request{}
 	h := newHandler(t, auth.Config{
 		Providers: []auth.Provider{password()},
-		Callbacks: auth.Callbacks{SignIn: func(_ context.Context, p auth.SignInParams) (auth.SignInDecision, error) {
-			seen["callback"] = p.Request
-			return auth.Allow(), nil
-		}},
+		Callbacks: auth.Callbacks{SignIn: allowing(func(p auth.SignInParams) { seen["callback"] = p.Request })},
 		Events: auth.Events{
-			SignIn:  func(_ context.Context, e auth.SignInEvent) error { seen["sign-in"] = e.Request; return nil },
-			SignOut: func(_ context.Context, e auth.SignOutEvent) error { seen["sign-out"] = e.Request; return nil },
-			Session: func(_ context.Context, e auth.SessionEvent) error { seen["session"] = e.Request; return nil },
+			SignIn:  on(func(e auth.SignInEvent) { seen["sign-in"] = e.Request }),
+			SignOut: on(func(e auth.SignOutEvent) { seen["sign-out"] = e.Request }),
+			Session: on(func(e auth.SessionEvent) { seen["session"] = e.Request }),
 		},
 	})
 	b := newBrowser(t, h)

@@ -96,12 +96,11 @@ func TestWhenATokenIsReplaced(t *testing.T) {
 	t.Parallel()
 	changing := func(change func(auth.JWTParams)) func(*auth.Config) {
 		return func(c *auth.Config) {
-			c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+			c.Callbacks.JWT = changingToken(func(p auth.JWTParams) {
 				if p.User == nil {
 					change(p)
 				}
-				return p.Token, nil
-			}
+			})
 		}
 	}
 	role := "user"
@@ -163,43 +162,33 @@ func TestWhenATokenIsReplaced(t *testing.T) {
 func TestStolenCookieEndsForGood(t *testing.T) {
 	t.Parallel()
 	limited := func(c *auth.Config) { c.Session.AbsoluteMaxAge = 90 * 24 * time.Hour }
-	t.Run("token", func(t *testing.T) {
-		t.Parallel()
-		h, now := tokenSite(t, limited)
-		b := newBrowser(t, h)
-		b.signIn()
-		began := claimsOf(t, b.token(), now.Now)["auth_time"]
-		thief := b.clone(h)
-		for range 17 { // 85 days
-			now.advance(5 * 24 * time.Hour)
-			thief.wantSession(`"name":"Ada Lovelace"`)
-			require.Equal(t, began, claimsOf(t, thief.token(), now.Now)["auth_time"])
-		}
-		thief.wantSession(`"expires":"2026-04-15T12:00:00.000Z"`)
-		now.advance(5 * 24 * time.Hour)
-		thief.wantNoSession()
-		assert.Empty(t, thief.token(), "the cookie stays")
-		b.signIn() // a new session
-		b.wantSession(`"name":"Ada Lovelace"`)
-	})
-	t.Run("callback that changes auth_time", func(t *testing.T) {
-		t.Parallel()
-		h, now := tokenSite(t, func(c *auth.Config) {
+	for name, configure := range map[string]func(c *auth.Config){
+		"token": limited,
+		"callback that changes auth_time": func(c *auth.Config) {
 			limited(c)
-			c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
-				p.Token["auth_time"] = float64(1 << 40)
-				return p.Token, nil
+			c.Callbacks.JWT = changingToken(func(p auth.JWTParams) { p.Token["auth_time"] = float64(1 << 40) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, now := tokenSite(t, configure)
+			b := newBrowser(t, h)
+			b.signIn()
+			began := claimsOf(t, b.token(), now.Now)["auth_time"]
+			thief := b.clone(h)
+			for range 17 { // 85 days
+				now.advance(5 * 24 * time.Hour)
+				thief.wantSession(`"name":"Ada Lovelace"`)
+				require.Equal(t, began, claimsOf(t, thief.token(), now.Now)["auth_time"])
 			}
-		})
-		b := newBrowser(t, h)
-		b.signIn()
-		for range 17 {
+			thief.wantSession(`"expires":"2026-04-15T12:00:00.000Z"`)
 			now.advance(5 * 24 * time.Hour)
+			thief.wantNoSession()
+			assert.Empty(t, thief.token(), "the cookie stays")
+			b.signIn() // a new session
 			b.wantSession(`"name":"Ada Lovelace"`)
-		}
-		now.advance(5 * 24 * time.Hour)
-		b.wantNoSession()
-	})
+		})
+	}
 	t.Run("token of Auth.js", func(t *testing.T) {
 		t.Parallel()
 		h, now := tokenSite(t, limited)
@@ -223,13 +212,11 @@ func TestStolenCookieEndsForGood(t *testing.T) {
 		now := newClock()
 		config := auth.Config{Clock: now.Now, Adapter: s, Providers: []auth.Provider{box.provider()}}
 		before := newBrowser(t, newHandler(t, config))
-		before.post("/auth/signin/email", "email", "bob@example.com")
-		before.get(box.last(t))
+		before.byMail(box, "bob@example.com")
 		limited(&config)
 		h := newHandler(t, config)
 		b := newBrowser(t, h)
-		b.post("/auth/signin/email", "email", "ada@example.com")
-		b.get(box.last(t))
+		b.byMail(box, "ada@example.com")
 		before.h = h
 		for range 5 {
 			now.advance(5 * 24 * time.Hour)
@@ -333,13 +320,12 @@ func TestReadingThatCannotWriteSaysSo(t *testing.T) {
 	t.Parallel()
 	refreshes := 0
 	h, _ := tokenSite(t, func(c *auth.Config) {
-		c.Callbacks.JWT = func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+		c.Callbacks.JWT = changingToken(func(p auth.JWTParams) {
 			if p.User == nil && !p.ReadOnly {
 				refreshes++
 				p.Token["refresh_token"] = refreshes
 			}
-			return p.Token, nil
-		}
+		})
 	})
 	b := newBrowser(t, h)
 	b.signIn()
@@ -372,10 +358,7 @@ func TestServerCodeHasTheIDOfAUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, _ := tokenSite(t, func(config *auth.Config) {
-				config.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
-					c.callback(p.Session)
-					return p.Session, nil
-				}
+				config.Callbacks.Session = changingSession(func(p auth.SessionParams) { c.callback(p.Session) })
 			})
 			b := newBrowser(t, h)
 			b.signIn()
@@ -409,10 +392,9 @@ func TestEncodeOrDecodeAlone(t *testing.T) {
 			t.Parallel()
 			h, now := tokenSite(t, func(config *auth.Config) {
 				config.JWT = c
-				config.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+				config.Callbacks.Session = changingSession(func(p auth.SessionParams) {
 					p.Session.Extra = map[string]any{"by": p.Token["by"]}
-					return p.Session, nil
-				}
+				})
 			})
 			b := newBrowser(t, h)
 			b.signIn()
@@ -565,12 +547,11 @@ func TestSignedOutTokenComesNotBack(t *testing.T) {
 		t.Run(when, func(t *testing.T) {
 			during := func() {}
 			h := newHandler(t, auth.Config{Providers: []auth.Provider{password()}, Callbacks: auth.Callbacks{
-				JWT: func(_ context.Context, p auth.JWTParams) (auth.Claims, error) {
+				JWT: changingToken(func(p auth.JWTParams) {
 					if p.Trigger == auth.TriggerUpdate {
 						during()
 					}
-					return p.Token, nil
-				},
+				}),
 			}})
 			b, elsewhere := newBrowser(t, h), newBrowser(t, h)
 			b.signIn()
@@ -603,12 +584,11 @@ func TestSignedOutTokenComesNotBack(t *testing.T) {
 func TestUpdateBringsNoEndedSessionBack(t *testing.T) {
 	var during func()
 	st := newStage(t, func(_ *stage, c *auth.Config) {
-		c.Callbacks.Session = func(_ context.Context, p auth.SessionParams) (*auth.Session, error) {
+		c.Callbacks.Session = changingSession(func(p auth.SessionParams) {
 			if p.Trigger == auth.TriggerUpdate && during != nil {
 				during()
 			}
-			return p.Session, nil
-		}
+		})
 	})
 	b := newBrowser(t, st)
 	st.at(b, "idp", "ada").wantLocation(t, origin)

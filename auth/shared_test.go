@@ -53,10 +53,7 @@ func TestReplayAgainstAuth(t *testing.T) {
 			answer := s.idp.authorize(t, b.submit("/auth/signin/idp").location())
 			kept := maps.Clone(b.cookies)
 			b.get(callback(answer)).wantLocation(t, origin)
-			// The provider would accept the code a second time.
-			s.idp.mu.Lock()
-			s.idp.grants[answer.Get("code")] = &grant{person: "ada", redirectURI: origin + "/auth/callback/idp"}
-			s.idp.mu.Unlock()
+			s.idp.acceptAgain(answer)
 			b.cookies = kept
 			before := s.idp.count("/token")
 			b.get(callback(answer)).wantLocation(t, lateAnswer)
@@ -96,9 +93,7 @@ func TestRotationForgetsNothing(t *testing.T) {
 			thief := newBrowser(t, after)
 			thief.cookies[sessionCookie] = session
 			thief.wantNoSession()
-			s.idp.mu.Lock()
-			s.idp.grants[answer.Get("code")] = &grant{person: "ada", redirectURI: origin + "/auth/callback/idp"}
-			s.idp.mu.Unlock()
+			s.idp.acceptAgain(answer)
 			thief = newBrowser(t, after)
 			thief.cookies = kept
 			thief.get(callback(answer))

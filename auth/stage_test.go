@@ -38,8 +38,7 @@ func (st *stage) at(b *browser, provider, person string) *reply {
 // byMail signs in with a mail link.
 func (st *stage) byMail(b *browser) *reply {
 	b.t.Helper()
-	b.post("/auth/signin/email", "email", victim)
-	return b.get(st.mail.last(b.t))
+	return b.byMail(st.mail, victim)
 }
 
 // userOf is the user whose session a browser has.
@@ -83,10 +82,7 @@ func newStage(t testing.TB, configure func(st *stage, c *auth.Config)) *stage {
 		other := *o
 		other.ID = "other"
 		c.Adapter, c.Providers = st.store, append(c.Providers, &other, st.mail.provider())
-		c.Events.ReleaseEmail = func(_ context.Context, e auth.ReleaseEmailEvent) error {
-			st.released = append(st.released, e.User.Email)
-			return nil
-		}
+		c.Events.ReleaseEmail = on(func(e auth.ReleaseEmailEvent) { st.released = append(st.released, e.User.Email) })
 		if configure != nil {
 			configure(st, c)
 		}
@@ -123,14 +119,4 @@ func withPasswords(ids bool, answer func() (bool, error)) func(st *stage, c *aut
 			c.Callbacks.NoOtherWayIn = func(context.Context, *auth.User) (bool, error) { return answer() }
 		}
 	}
-}
-
-// pressedURL is the URL to which the form with a button is sent.
-func pressedURL(page *reply, button string) string {
-	for _, form := range formOfPage.FindAllStringSubmatch(page.body, -1) {
-		if strings.Contains(form[2], ">"+button+"<") {
-			return form[1]
-		}
-	}
-	return ""
 }

@@ -163,8 +163,8 @@ func (s *store) beginSession(ctx context.Context, userID, token string) (*adapte
 	if isBrief(token) {
 		expires = briefEnd(expires, now)
 	}
-	if token = s.session.stamped(token, now); s.stamps && s.session.AbsoluteMaxAge <= 0 {
-		token = stampedWith(token, now)
+	if s.stamps || s.session.AbsoluteMaxAge > 0 {
+		token = stamped(token, now)
 	}
 	return fromAdapter(s.adapter.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: userID, Expires: expires}))
 }

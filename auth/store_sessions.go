@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,13 +75,10 @@ func (s *store) unexpiredSessionsOf(ctx context.Context, userID string) ([]adapt
 		return nil, err
 	}
 	now := s.clock()
-	live := all[:0]
-	for _, v := range all {
-		if over, _ := s.session.outlived(v.SessionToken, now); !over && !now.After(v.Expires) && v.UserID == userID {
-			live = append(live, v)
-		}
-	}
-	return live, nil
+	return slices.DeleteFunc(all, func(v adapter.Session) bool {
+		over, _ := s.session.outlived(v.SessionToken, now)
+		return over || now.After(v.Expires) || v.UserID != userID
+	}), nil
 }
 
 // keepsSessions returns an error unless the sessions are in the store.

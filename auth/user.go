@@ -34,21 +34,13 @@ type User struct {
 // name, email, emailVerified, image), and the members of Extra.
 func (u User) MarshalJSON() ([]byte, error) {
 	var m wire.Members
-	if u.ID != "" {
-		m.Text("id", u.ID)
-	}
-	if u.Name != "" {
-		m.Text("name", u.Name)
-	}
-	if u.Email != "" {
-		m.Text("email", u.Email)
-	}
+	m.Text("id", u.ID)
+	m.Text("name", u.Name)
+	m.Text("email", u.Email)
 	if u.EmailVerified != nil {
 		m.Time("emailVerified", *u.EmailVerified)
 	}
-	if u.Image != "" {
-		m.Text("image", u.Image)
-	}
+	m.Text("image", u.Image)
 	m.Extra(u.Extra, func(name string) bool {
 		return name == "id" && u.ID != "" || name == "name" && u.Name != "" || name == "email" && u.Email != "" ||
 			name == "emailVerified" && u.EmailVerified != nil || name == "image" && u.Image != ""
@@ -175,14 +167,6 @@ func claimsFromUser(u *User) Claims {
 			c[m.claim] = v
 		}
 	}
-	if u.Name != "" {
-		c["name"] = u.Name
-	}
-	if u.Email != "" {
-		c["email"] = u.Email
-	}
-	if u.Image != "" {
-		c["picture"] = u.Image
-	}
+	setTexts(c, map[string]string{"name": u.Name, "email": u.Email, "picture": u.Image})
 	return c
 }

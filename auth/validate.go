@@ -37,7 +37,7 @@ func (e *engine) check() []error {
 			problem(ErrAuth, "Config.URL (AUTH_URL) has the path %q and BasePath is %q: make them equal, or leave the path of the URL out", u.Path, c.BasePath)
 		}
 	}
-	problems = append(problems, c.checkOrigins()...)
+	c.checkOrigins(problem)
 	if !isBasePath(c.BasePath) {
 		problem(ErrAuth, "Config.BasePath %q must be a path such as /app/auth, of ASCII letters, digits and signs that need no escape, without . or .. as a segment", c.BasePath)
 	}
@@ -50,7 +50,7 @@ func (e *engine) check() []error {
 	if strings.ContainsFunc(c.Theme.Name, unicode.IsControl) {
 		problem(ErrAuth, "Config.Theme.Name must be one line of text")
 	}
-	problems = append(problems, c.checkRedirectProxy()...)
+	c.checkRedirectProxy(problem)
 	if c.Session.MaxAge < 0 || *c.Session.UpdateAge < 0 || c.JWT.MaxAge < 0 || c.Session.AbsoluteMaxAge < 0 {
 		problem(ErrAuth, "MaxAge, UpdateAge and AbsoluteMaxAge must not be negative")
 	}
@@ -64,49 +64,48 @@ func (e *engine) check() []error {
 			problem(ErrAuth, "Config.Cookies: %q: %v", spec.Name, err)
 		}
 	}
-	problems = append(problems, c.checkCookies(&e.cookies.plain, &e.cookies.secure, e.site.origin)...)
-	problems = append(problems, c.checkPages(e.basePath, e.site.origin)...)
-	problems = append(problems, c.checkProviders()...)
-	problems = append(problems, c.checkStrategy(e.byID)...)
+	c.checkCookies(&e.cookies.plain, &e.cookies.secure, e.site.origin, problem)
+	c.checkPages(e.basePath, e.site.origin, problem)
+	c.checkProviders(problem)
+	c.checkStrategy(e.byID, problem)
 	return problems
 }
 
 // knowsItsHosts says that no Host header can put another site into a URL.
 func (c *Config) knowsItsHosts() bool { return c.URL != "" || len(c.Origins) > 0 }
 
+// reporter adds a problem to the list of check.
+type reporter func(t ErrorType, format string, args ...any)
+
 // checkOrigins checks Config.Origins.
-func (c *Config) checkOrigins() []error {
-	var problems []error
+func (c *Config) checkOrigins(problem reporter) {
 	if c.URL != "" && len(c.Origins) > 0 {
-		problems = append(problems, &Error{Type: ErrAuth, Message: "set either Config.URL (AUTH_URL) or Config.Origins"})
+		problem(ErrAuth, "set either Config.URL (AUTH_URL) or Config.Origins")
 	}
 	hosts := map[string]bool{}
 	for i, o := range c.Origins {
 		u, err := url.Parse(o)
 		switch {
 		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || wire.OriginOf(u) != o:
-			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf(
-				"Config.Origins[%d] is %q, want scheme, host and port in small letters, such as https://app.example.com", i, o)})
+			problem(ErrAuth, "Config.Origins[%d] is %q, want scheme, host and port in small letters, such as https://app.example.com", i, o)
 		case hosts[u.Host]:
-			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Origins[%d]: another one has the host %s", i, u.Host)})
+			problem(ErrAuth, "Config.Origins[%d]: another one has the host %s", i, u.Host)
 		default:
 			hosts[u.Host] = true
 		}
 	}
-	return problems
 }
 
 // checkProviders checks each provider on its own.
-func (c *Config) checkProviders() []error {
-	var problems []error
+func (c *Config) checkProviders(add reporter) {
 	problem := func(t ErrorType, p Provider, format string, args ...any) {
-		problems = append(problems, &Error{Type: t, Message: fmt.Sprintf("provider %q: ", p.id()) + fmt.Sprintf(format, args...)})
+		add(t, "provider %q: %s", p.id(), fmt.Sprintf(format, args...))
 	}
 	seen := map[string]bool{}
 	conditional := 0
 	for i, p := range c.Providers {
 		if isNil(p) {
-			problems = append(problems, &Error{Type: ErrInvalidProvider, Message: fmt.Sprintf("Config.Providers[%d] is nil", i)})
+			add(ErrInvalidProvider, "Config.Providers[%d] is nil", i)
 			continue
 		}
 		id := p.id()
@@ -163,7 +162,6 @@ func (c *Config) checkProviders() []error {
 			}
 		}
 	}
-	return problems
 }
 
 // checkCode checks a provider with Email.Code.
@@ -275,14 +273,10 @@ func (p *OAuth) onLoopback() bool {
 }
 
 // checkStrategy checks providers, adapter and session strategy together.
-func (c *Config) checkStrategy(byID map[string]Provider) []error {
-	var problems []error
-	problem := func(t ErrorType, format string, args ...any) {
-		problems = append(problems, &Error{Type: t, Message: fmt.Sprintf(format, args...)})
-	}
-	has := map[ProviderType]bool{}
+func (c *Config) checkStrategy(byID map[string]Provider, problem reporter) {
+	types := map[ProviderType]bool{}
 	for _, p := range byID {
-		has[p.kind()] = true
+		types[p.kind()] = true
 	}
 	database := c.Session.Strategy == StrategyDatabase
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
@@ -296,26 +290,20 @@ func (c *Config) checkStrategy(byID map[string]Provider) []error {
 	}
 	if c.Adapter == nil {
 		for _, t := range []ProviderType{TypeEmail, TypeWebAuthn} {
-			if has[t] {
+			if types[t] {
 				problem(ErrMissingAdapter, "a provider of type %s needs Config.Adapter", t)
 			}
 		}
 		if database {
 			problem(ErrMissingAdapter, "StrategyDatabase needs Config.Adapter")
 		}
-		return problems
+		return
 	}
 	missing := adapter.Missing(c.Adapter)
-	var lacking []string
-	for _, m := range neededMethods(has, database) {
-		if slices.Contains(missing, m) {
-			lacking = append(lacking, m)
-		}
-	}
-	if len(lacking) > 0 {
+	has := func(method string) bool { return !slices.Contains(missing, method) }
+	if lacking := slices.DeleteFunc(neededMethods(types, database), has); len(lacking) > 0 {
 		problem(ErrMissingAdapterMethods, "%s", strings.Join(lacking, ", "))
 	}
-	return problems
 }
 
 // signUpsWithoutEmail names the providers with which nobody can sign up if the adapter
@@ -370,10 +358,9 @@ func neededMethods(has map[ProviderType]bool, database bool) []string {
 
 // checkCookies lists settings of cookies that can't work in a browser (RFC 6265bis
 // sections 4.1.3 and 5.7).
-func (c *Config) checkCookies(plain, secure *wire.CookieSpecs, origin string) []error {
-	var problems []error
+func (c *Config) checkCookies(plain, secure *wire.CookieSpecs, origin string, add reporter) {
 	problem := func(spec *wire.CookieSpec, message string) {
-		problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Cookies: %q: %s", spec.Name, message)})
+		add(ErrAuth, "Config.Cookies: %q: %s", spec.Name, message)
 	}
 	for _, specs := range c.cookieSets(plain, secure, origin) {
 		seen := map[string]bool{}
@@ -400,10 +387,9 @@ func (c *Config) checkCookies(plain, secure *wire.CookieSpecs, origin string) []
 		switch given.Priority {
 		case "", "Low", "Medium", "High":
 		default:
-			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Cookies: Priority is %q, want Low, Medium or High", given.Priority)})
+			add(ErrAuth, "Config.Cookies: Priority is %q, want Low, Medium or High", given.Priority)
 		}
 	}
-	return problems
 }
 
 // cookieSets are the sets of cookies that requests may use.
@@ -423,8 +409,7 @@ func (c *Config) cookieSets(plain, secure *wire.CookieSpecs, origin string) []*w
 
 // checkPages lists pages that the browser would not find, or that lead back to
 // the route that sends the browser there.
-func (c *Config) checkPages(basePath, origin string) []error {
-	var problems []error
+func (c *Config) checkPages(basePath, origin string, problem reporter) {
 	p := &c.Pages
 	for _, page := range []struct {
 		name, url string
@@ -439,12 +424,11 @@ func (c *Config) checkPages(basePath, origin string) []error {
 		u, err := url.Parse(page.url)
 		switch {
 		case err != nil || !isPage(page.url):
-			problems = append(problems, &Error{Type: ErrAuth, Message: fmt.Sprintf("Config.Pages.%s is %q, want a path such as /login, or an http(s) URL", page.name, page.url)})
+			problem(ErrAuth, "Config.Pages.%s is %q, want a path such as /login, or an http(s) URL", page.name, page.url)
 		case page.action != "" && u.Path == basePath+"/"+string(page.action) && (u.Host == "" || wire.OriginOf(u) == origin):
-			problems = append(problems, &Error{Type: ErrErrorPageLoop, Message: fmt.Sprintf("Config.Pages.%s is the route that it replaces, so it leads back to itself", page.name)})
+			problem(ErrErrorPageLoop, "Config.Pages.%s is the route that it replaces, so it leads back to itself", page.name)
 		}
 	}
-	return problems
 }
 
 // isPage reports whether s is a path of the site or an http(s) URL.

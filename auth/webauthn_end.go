@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/gatehouse-go/gatehouse/auth/internal/began"
 )
 
@@ -178,22 +177,6 @@ func (e *engine) registerPasskey(ctx context.Context, r *request, p *WebAuthn, c
 	}
 	made.Created = new(e.config.Clock())
 	account := passkeyAccount(p, made.ProviderAccountID, "")
-	params := SignInParams{User: ceremony.user, Account: account}
-	stop, err := e.authorizeSignIn(ctx, r, params)
-	if stop != nil || err != nil {
-		return stop, err
-	}
-	id := &identity{user: ceremony.user, account: account, authenticator: made, begun: ceremony.By}
-	e.ask(r, id, ceremony.By.User, params)
-	done, err := e.login(ctx, e.browser(ctx, r), id)
-	if stop, ok := errors.AsType[*stopped](err); ok {
-		return stop.result, nil
-	}
-	if err != nil {
-		if errors.Is(err, adapter.ErrConflict) {
-			err = &Error{Type: ErrAccountNotLinked, Message: "the passkey or the address belongs to another user already", Cause: err}
-		}
-		return nil, err
-	}
-	return e.finishSignIn(ctx, r, done)
+	id := identity{user: ceremony.user, account: account, authenticator: made, begun: ceremony.By}
+	return e.complete(ctx, r, id, ceremony.By.User, SignInParams{User: ceremony.user, Account: account})
 }

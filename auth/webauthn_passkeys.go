@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -73,11 +74,8 @@ func passkeysOf(ctx context.Context, s *store, userID string) ([]Passkey, error)
 	list := make([]Passkey, len(stored))
 	for i, a := range stored {
 		list[i] = Passkey{
-			ID: a.CredentialID, Created: a.Created, LastUsed: a.LastUsed,
+			ID: a.CredentialID, Name: textOf(a.Name), Created: a.Created, LastUsed: a.LastUsed,
 			BackedUp: a.CredentialBackedUp, Syncable: a.CredentialDeviceType == "multiDevice", Transports: transportsOf(a),
-		}
-		if a.Name != nil {
-			list[i].Name = *a.Name
 		}
 	}
 	return list, nil
@@ -118,10 +116,8 @@ func removePasskey(ctx context.Context, c *Config, s *store, userID, passkeyID s
 	if user == nil {
 		return adapter.ErrNotFound
 	}
-	byMail := false
-	for _, p := range c.Providers {
-		byMail = byMail || p.kind() == TypeEmail && user.Email != "" && user.EmailVerified != nil
-	}
+	mails := slices.ContainsFunc(c.Providers, func(p Provider) bool { return p.kind() == TypeEmail })
+	byMail := mails && user.Email != "" && user.EmailVerified != nil
 	found, err := s.remove(ctx, userID, passkeyID, !byMail)
 	if err == nil && !found {
 		err = adapter.ErrNotFound

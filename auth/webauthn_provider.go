@@ -1,8 +1,10 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -156,12 +158,7 @@ type WebAuthnExpectation struct {
 	redact.Shown // prints no secret
 }
 
-func (p *WebAuthn) id() string {
-	if p.ID == "" {
-		return "webauthn"
-	}
-	return p.ID
-}
+func (p *WebAuthn) id() string { return cmp.Or(p.ID, "webauthn") }
 
 func (p *WebAuthn) displayName() string {
 	switch {
@@ -184,10 +181,7 @@ func (p *WebAuthn) formFields(t *texts.Texts) []Field {
 }
 
 func (p *WebAuthn) userVerification() UserVerification {
-	if p.UserVerification == "" {
-		return UserVerificationPreferred
-	}
-	return p.UserVerification
+	return cmp.Or(p.UserVerification, UserVerificationPreferred)
 }
 
 // needsUserVerified says whether an answer must come from a verified user.
@@ -204,12 +198,7 @@ func (p *WebAuthn) needsUserVerified() bool {
 
 const defaultWebAuthnTimeout = 5 * time.Minute
 
-func (p *WebAuthn) timeout() time.Duration {
-	if p.Timeout == 0 {
-		return defaultWebAuthnTimeout
-	}
-	return p.Timeout
-}
+func (p *WebAuthn) timeout() time.Duration { return cmp.Or(p.Timeout, defaultWebAuthnTimeout) }
 
 // algorithms are the algorithms of new credentials: EdDSA, ES256, RS256.
 func (p *WebAuthn) algorithms() []int {
@@ -222,12 +211,9 @@ func (p *WebAuthn) algorithms() []int {
 // checkWebAuthn reports what is wrong with the settings of one provider.
 func checkWebAuthn(p *WebAuthn, problem func(ErrorType, Provider, string, ...any)) {
 	oneOf := func(field, value string, allowed ...string) {
-		for _, a := range allowed {
-			if value == a {
-				return
-			}
+		if !slices.Contains(allowed, value) {
+			problem(ErrInvalidProvider, p, "%s is %q, want one of %q", field, value, allowed)
 		}
-		problem(ErrInvalidProvider, p, "%s is %q, want one of %q", field, value, allowed)
 	}
 	oneOf("UserVerification", string(p.userVerification()), "required", "preferred", "discouraged")
 	oneOf("ResidentKey", p.ResidentKey, "", "required", "preferred", "discouraged")

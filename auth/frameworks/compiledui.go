@@ -3,6 +3,7 @@ package frameworks
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 )
@@ -98,47 +99,42 @@ func (c *CompiledUI) Protect(guarded ...string) (func(http.Handler) http.Handler
 // describes the other fields. With redirect=false the response is JSON with the
 // URL.
 func (c *CompiledUI) SignIn(w http.ResponseWriter, r *http.Request) {
-	c.act(w, r, func(h *auth.Handler) error {
-		form, err := readForm(w, r)
-		if err != nil {
-			return err
-		}
+	c.act(w, r, func(h *auth.Handler, form url.Values) (string, bool, error) {
 		o := SignInForm(form)
 		to, err := signIn(h, w, r, form.Get("providerId"), o)
-		if err == nil && o.NoRedirect {
-			answerURL(w, to)
-		}
-		return err
+		return to, o.NoRedirect, err
 	})
 }
 
 // SignOut is the form action that signs out. SignOutForm describes the fields.
 func (c *CompiledUI) SignOut(w http.ResponseWriter, r *http.Request) {
-	c.act(w, r, func(h *auth.Handler) error {
-		form, err := readForm(w, r)
-		if err != nil {
-			return err
-		}
+	c.act(w, r, func(h *auth.Handler, form url.Values) (string, bool, error) {
 		o := SignOutForm(form)
 		to, err := signOut(h, w, r, o)
-		if err == nil && o.NoRedirect {
-			answerURL(w, to)
-		}
-		return err
+		return to, o.NoRedirect, err
 	})
 }
 
-func (c *CompiledUI) act(w http.ResponseWriter, r *http.Request, do func(*auth.Handler) error) {
+// formAction does what a form asks for. If it reports noRedirect, the response is the URL.
+type formAction func(h *auth.Handler, form url.Values) (to string, noRedirect bool, err error)
+
+func (c *CompiledUI) act(w http.ResponseWriter, r *http.Request, do formAction) {
 	h, err := c.site.handler(r)
 	if err != nil {
 		c.site.failed(w, r, err)
 		return
 	}
-	if err := do(h); err != nil {
-		if c.OnActionError != nil {
-			c.OnActionError(w, r, typed(err))
-			return
-		}
+	to, noRedirect := "", false
+	form, err := readForm(w, r)
+	if err == nil {
+		to, noRedirect, err = do(h, form)
+	}
+	switch {
+	case err != nil && c.OnActionError != nil:
+		c.OnActionError(w, r, typed(err))
+	case err != nil:
 		h.Fail(w, r, typed(err))
+	case noRedirect:
+		answerURL(w, to)
 	}
 }

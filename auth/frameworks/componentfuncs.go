@@ -23,39 +23,11 @@ func Functions() template.FuncMap {
 	return template.FuncMap{
 		"SignIn": func(pairs ...any) (template.HTML, error) {
 			var p SignInProps
-			err := eachPair(pairs, func(name string, v any) bool {
-				switch name {
-				case "provider":
-					p.Provider = fmt.Sprint(v)
-				case "type":
-					p.Type = auth.ProviderType(fmt.Sprint(v))
-				case "signInPage":
-					p.SignInPage = fmt.Sprint(v)
-				case "redirectTo":
-					p.RedirectTo = fmt.Sprint(v)
-				case "redirect":
-					p.NoRedirect = isFalse(fmt.Sprint(v))
-				case "class":
-					p.Class = fmt.Sprint(v)
-				case "csrfToken":
-					p.CSRFToken = fmt.Sprint(v)
-				case "submitButton":
-					p.SubmitButton = slot(v)
-				case "credentials":
-					p.Credentials = slot(v)
-				case "email":
-					p.Email = slot(v)
-				default:
-					param, ok := strings.CutPrefix(name, "authorizationParams-")
-					if !ok {
-						return false
-					}
-					if p.AuthorizationParams == nil {
-						p.AuthorizationParams = url.Values{}
-					}
-					p.AuthorizationParams.Add(param, fmt.Sprint(v))
-				}
-				return true
+			err := fill(pairs, map[string]any{
+				"provider": &p.Provider, "type": &p.Type, "signInPage": &p.SignInPage,
+				"redirectTo": &p.RedirectTo, "redirect": &p.NoRedirect, "authorizationParams-": &p.AuthorizationParams,
+				"class": &p.Class, "csrfToken": &p.CSRFToken,
+				"submitButton": &p.SubmitButton, "credentials": &p.Credentials, "email": &p.Email,
 			})
 			if err != nil {
 				return "", fmt.Errorf("SignIn: %w", err)
@@ -64,24 +36,9 @@ func Functions() template.FuncMap {
 		},
 		"SignOut": func(pairs ...any) (template.HTML, error) {
 			var p SignOutProps
-			err := eachPair(pairs, func(name string, v any) bool {
-				switch name {
-				case "signOutPage":
-					p.SignOutPage = fmt.Sprint(v)
-				case "redirectTo":
-					p.RedirectTo = fmt.Sprint(v)
-				case "redirect":
-					p.NoRedirect = isFalse(fmt.Sprint(v))
-				case "class":
-					p.Class = fmt.Sprint(v)
-				case "csrfToken":
-					p.CSRFToken = fmt.Sprint(v)
-				case "submitButton":
-					p.SubmitButton = slot(v)
-				default:
-					return false
-				}
-				return true
+			err := fill(pairs, map[string]any{
+				"signOutPage": &p.SignOutPage, "redirectTo": &p.RedirectTo, "redirect": &p.NoRedirect,
+				"class": &p.Class, "csrfToken": &p.CSRFToken, "submitButton": &p.SubmitButton,
 			})
 			if err != nil {
 				return "", fmt.Errorf("SignOut: %w", err)
@@ -99,13 +56,34 @@ func slot(v any) template.HTML {
 	return template.HTML(template.HTMLEscaper(v))
 }
 
-func eachPair(pairs []any, take func(name string, v any) bool) error {
+// fill sets properties from pairs of name and value. The fields are pointers, by the
+// names of the properties; authorizationParams- is the beginning of several names.
+func fill(pairs []any, fields map[string]any) error {
 	if len(pairs)%2 != 0 {
 		return fmt.Errorf("got %d arguments, want pairs of name and value", len(pairs))
 	}
 	for i := 0; i < len(pairs); i += 2 {
-		name, ok := pairs[i].(string)
-		if !ok || !take(name, pairs[i+1]) {
+		name, _ := pairs[i].(string)
+		param, isParam := strings.CutPrefix(name, "authorizationParams-")
+		if isParam {
+			name = "authorizationParams-"
+		}
+		text := fmt.Sprint(pairs[i+1])
+		switch field := fields[name].(type) {
+		case *string:
+			*field = text
+		case *auth.ProviderType:
+			*field = auth.ProviderType(text)
+		case *bool: // NoRedirect
+			*field = isFalse(text)
+		case *template.HTML:
+			*field = slot(pairs[i+1])
+		case *url.Values:
+			if *field == nil {
+				*field = url.Values{}
+			}
+			field.Add(param, text)
+		default:
 			return fmt.Errorf("the property %v does not exist", pairs[i])
 		}
 	}

@@ -159,10 +159,5 @@ func (f *Fullstack) UnstableUpdate(w http.ResponseWriter, r *http.Request, data 
 // Fail answers a request whose SignIn, SignOut or UnstableUpdate returned an
 // error, as the routes do.
 func (f *Fullstack) Fail(w http.ResponseWriter, r *http.Request, err error) {
-	h, problem := f.site.handler(r)
-	if problem != nil {
-		f.site.failed(w, r, problem)
-		return
-	}
-	h.Fail(w, r, err)
+	f.site.fail(w, r, err)
 }

@@ -1,13 +1,13 @@
 package frameworks
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"net/http"
 	"sync"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/recent"
 )
 
 // maxLazy is the largest number of compiled configurations of an integration.
@@ -42,8 +42,7 @@ type lazyHandlers struct {
 	complete func(*auth.Config) error
 
 	mu    sync.Mutex
-	known map[string]*lazyHandler
-	used  list.List // of *lazyHandler, the most recently used first
+	known recent.Map[string, *lazyHandler]
 	// compiling are the configurations that are being compiled. They displace no
 	// other until they are there: a key that no configuration has costs nobody
 	// theirs.
@@ -52,7 +51,6 @@ type lazyHandlers struct {
 
 type lazyHandler struct {
 	key     string
-	at      *list.Element
 	done    chan struct{} // closed when handler and err are there
 	handler *auth.Handler
 	err     error
@@ -81,9 +79,8 @@ func (l *lazyHandlers) handler(r *http.Request) (*auth.Handler, error) {
 func (l *lazyHandlers) entry(key string) (entry *lazyHandler, mine bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if entry, ok := l.known[key]; ok {
-		l.used.MoveToFront(entry.at)
-		return entry, false
+	if entry, ok := l.known.Peek(key); ok {
+		return l.known.Get(key, func() *lazyHandler { return entry }), false // it is used once more
 	}
 	if entry, ok := l.compiling[key]; ok {
 		return entry, false
@@ -100,14 +97,8 @@ func (l *lazyHandlers) finish(entry *lazyHandler) {
 	defer l.mu.Unlock()
 	delete(l.compiling, entry.key)
 	close(entry.done)
-	if entry.err != nil {
-		return
-	}
-	entry.at = l.used.PushFront(entry)
-	l.known[entry.key] = entry
-	if len(l.known) > maxLazy {
-		oldest := l.used.Remove(l.used.Back()).(*lazyHandler) //nolint:forcetypeassert // nothing else is in the list
-		delete(l.known, oldest.key)
+	if entry.err == nil {
+		l.known.Get(entry.key, func() *lazyHandler { return entry })
 	}
 }
 

@@ -1,6 +1,7 @@
 package frameworks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -189,8 +190,5 @@ func below(path, above string) bool {
 
 // basePath returns the base path that a configuration sets.
 func basePath(c auth.Config) string {
-	if c.BasePath == "" {
-		c.BasePath = sitePath()
-	}
-	return strings.TrimRight("/"+strings.Trim(c.BasePath, "/"), "/")
+	return strings.TrimRight("/"+strings.Trim(cmp.Or(c.BasePath, sitePath()), "/"), "/")
 }

@@ -2,6 +2,7 @@ package frameworks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -203,10 +204,7 @@ func (q *Resumable) UseSignIn(w http.ResponseWriter, r *http.Request) (SignInRes
 	if err != nil {
 		return SignInResult{}, typed(err)
 	}
-	if to == "" {
-		to = ownPage(r)
-	}
-	_, err = signIn(h, w, r, provider, SignInOptions{RedirectTo: to, Form: form, AuthorizationParams: params})
+	_, err = signIn(h, w, r, provider, SignInOptions{RedirectTo: cmp.Or(to, ownPage(r)), Form: form, AuthorizationParams: params})
 	return SignInResult{}, err
 }
 
@@ -234,12 +232,7 @@ func (q *Resumable) UseSignOut(w http.ResponseWriter, r *http.Request) (SignOutR
 
 // Fail answers a request whose action returned an error, as the routes do.
 func (q *Resumable) Fail(w http.ResponseWriter, r *http.Request, err error) {
-	h, problem := q.site.handler(r)
-	if problem != nil {
-		q.site.failed(w, r, problem)
-		return
-	}
-	h.Fail(w, r, err)
+	q.site.fail(w, r, err)
 }
 
 // ownPage returns the page of an action: its URL without the parameter that

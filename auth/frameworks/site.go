@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gatehouse-go/gatehouse/auth"
+	"github.com/gatehouse-go/gatehouse/auth/internal/recent"
 )
 
 // ErrorHandler answers a request whose session or lazy configuration could not
@@ -39,7 +40,7 @@ func newSite(config auth.Config, lazy *LazyConfig, onError *ErrorHandler, comple
 		if lazy.key == nil || lazy.config == nil {
 			return nil, errors.New("frameworks: Lazy needs both of its functions")
 		}
-		s.lazy = &lazyHandlers{source: lazy, complete: complete, known: map[string]*lazyHandler{}, compiling: map[string]*lazyHandler{}}
+		s.lazy = &lazyHandlers{source: lazy, complete: complete, known: recent.Map[string, *lazyHandler]{Max: maxLazy}, compiling: map[string]*lazyHandler{}}
 		return s, nil
 	case empty:
 		return nil, errEmpty
@@ -71,6 +72,16 @@ func (s *site) failed(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	auth.Unavailable(w, r)
+}
+
+// fail answers a request whose action failed, as the routes do.
+func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
+	h, problem := s.handler(r)
+	if problem != nil {
+		s.failed(w, r, problem)
+		return
+	}
+	h.Fail(w, r, err)
 }
 
 // serve serves a route of the core.

@@ -1,9 +1,11 @@
 package password
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,12 +31,9 @@ var atLeastOWASP = [][2]uint32{{47104, 1}, {19456, 2}, {12288, 3}, {9216, 4}, {7
 
 // weak says that the settings are below each pair that OWASP names.
 func (a Argon2) weak() bool {
-	for _, least := range atLeastOWASP {
-		if a.Memory >= least[0] && a.Time >= least[1] && a.Parallelism >= 1 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(atLeastOWASP, func(least [2]uint32) bool {
+		return a.Memory >= least[0] && a.Time >= least[1] && a.Parallelism >= 1
+	})
 }
 
 const (
@@ -111,10 +110,7 @@ func (a Argon2) check() error {
 type DjangoArgon2 Argon2
 
 func (d DjangoArgon2) argon2() Argon2 {
-	if d == (DjangoArgon2{}) {
-		return Argon2{Memory: 102400, Time: 2, Parallelism: 8}
-	}
-	return Argon2(d)
+	return cmp.Or(Argon2(d), Argon2{Memory: 102400, Time: 2, Parallelism: 8})
 }
 
 func (d DjangoArgon2) read(stored string) (storedHash, error) {

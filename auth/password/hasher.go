@@ -1,6 +1,7 @@
 package password
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -47,9 +48,7 @@ type Hasher struct {
 
 // NewHasher returns a Hasher.
 func NewHasher(o Options) (*Hasher, error) {
-	if o.Argon2 == (Argon2{}) {
-		o.Argon2 = Argon2{Memory: 19456, Time: 2, Parallelism: 1}
-	}
+	o.Argon2 = cmp.Or(o.Argon2, Argon2{Memory: 19456, Time: 2, Parallelism: 1})
 	if o.Argon2.weak() && !o.DangerouslyFast {
 		return nil, fmt.Errorf("password: %d KiB and %d passes are less than OWASP names for argon2id, such as 19456 and 2",
 			o.Argon2.Memory, o.Argon2.Time)

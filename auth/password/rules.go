@@ -2,6 +2,7 @@ package password
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha1" //nolint:gosec // the form of lists of breached passwords
@@ -68,12 +69,7 @@ func (r Rules) Validate() error {
 }
 
 // Min is the number of code points of the shortest password.
-func (r Rules) Min() int {
-	if r.MinCharacters == 0 {
-		return 15
-	}
-	return r.MinCharacters
-}
+func (r Rules) Min() int { return cmp.Or(r.MinCharacters, 15) }
 
 // Check returns a Refusal if a new password is not accepted. The words are those
 // of the user, such as the address and the name. Code points are counted in NFC.

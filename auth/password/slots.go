@@ -2,6 +2,7 @@ package password
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -147,13 +148,11 @@ func (s *slots) makeRoom(c *client) bool {
 func (s *slots) leave(c *client, w *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, waiting := range c.calls {
-		if waiting == w {
-			s.drop(c, i)
-			return true
-		}
+	i := slices.Index(c.calls, w)
+	if i >= 0 {
+		s.drop(c, i)
 	}
-	return false
+	return i >= 0
 }
 
 // drop removes a waiting call.
@@ -163,12 +162,7 @@ func (s *slots) drop(c *client, i int) {
 	if len(c.calls) > 0 {
 		return
 	}
-	for i, turn := range s.turns {
-		if turn == c {
-			s.turns = append(s.turns[:i:i], s.turns[i+1:]...)
-			break
-		}
-	}
+	s.turns = slices.DeleteFunc(s.turns, func(turn *client) bool { return turn == c })
 	s.forget(c)
 }
 

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"maps"
@@ -60,11 +61,8 @@ func conformMembers(m map[string]any, status int) {
 		m["error"] = "invalid_request"
 	}
 	if _, ok := m["error_description"].(string); !ok {
-		for _, name := range []string{"message", "error_message", "errmsg"} {
-			if s := text(m[name]); s != "" {
-				m["error_description"] = s
-				break
-			}
+		if s := cmp.Or(text(m["message"]), text(m["error_message"]), text(m["errmsg"])); s != "" {
+			m["error_description"] = s
 		}
 	}
 }

@@ -45,9 +45,7 @@ func githubEmails(c *completion) error {
 	if u.Request != nil {
 		return nil
 	}
-	if u.URL == "" {
-		u.URL = c.vars["apiURL"] + "/user"
-	}
+	u.URL = cmp.Or(u.URL, c.vars["apiURL"]+"/user")
 	endpoint := u.URL
 	user, err := request{}.compile(endpoint, u.Params, c.vars)
 	u.Request = func(ctx context.Context, p auth.UserInfoRequest) (auth.Profile, error) {

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -78,9 +79,7 @@ func (r *mailRow) complete(p *auth.Email, s *settings) error {
 	}
 	values := map[string]string{"from": p.From, "server": p.Server, "apiKey": p.APIKey, "template": s.named["template"], "region": s.named["region"]}
 	for _, o := range r.options {
-		if values[o.name] == "" {
-			values[o.name] = o.fallback
-		}
+		values[o.name] = cmp.Or(values[o.name], o.fallback)
 		if values[o.name] == "" && o.required {
 			hint := how(o.name)
 			if o.name == "apiKey" {
@@ -199,9 +198,7 @@ func loops(l letter) (*http.Request, error) {
 // mailgun takes the sending domain from the sender.
 func mailgun(l letter) (*http.Request, error) {
 	from := *l.from
-	if from.Name == "" {
-		from.Name = l.name
-	}
+	from.Name = cmp.Or(from.Name, l.name)
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for _, field := range [][2]string{{"from", from.String()}, {"to", l.to}, {"subject", l.Subject}, {"html", l.HTML}, {"text", l.Text}} {

@@ -3,6 +3,7 @@ package providers
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,9 +97,7 @@ func tokenMembers(t *auth.TokenSet) map[string]any {
 		return nil
 	}
 	m := map[string]any{"access_token": t.AccessToken, "scope": t.Scope}
-	for name, v := range t.Extra {
-		m[name] = v
-	}
+	maps.Copy(m, t.Extra)
 	return m
 }
 

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,11 +81,7 @@ func unescaped(s string) string { return s }
 
 // send makes the request and decodes the JSON of the response.
 func (r request) send(ctx context.Context, client *http.Client, endpoint, token string, vars map[string]string) (any, error) {
-	method := r.method
-	if method == "" {
-		method = http.MethodGet
-	}
-	hr, err := http.NewRequestWithContext(ctx, method, endpoint, strings.NewReader(r.body))
+	hr, err := http.NewRequestWithContext(ctx, cmp.Or(r.method, http.MethodGet), endpoint, strings.NewReader(r.body))
 	if err != nil {
 		return nil, errors.New("the endpoint is not a URL")
 	}

@@ -88,7 +88,7 @@ func (r *row) provider(opts []Option) *auth.OAuth {
 	s := collect(opts)
 	p := &auth.OAuth{
 		ID: r.id, Name: r.name, Type: cmp.Or(r.kind, auth.TypeOAuth), Style: auth.Style{BrandColor: r.color},
-		ClientID: s.clientID, ClientSecret: s.clientSecret, Issuer: s.named["issuer"],
+		ClientID: s.clientID, ClientSecret: s.clientSecret, Issuer: s.named["issuer"], HTTPClient: s.client,
 	}
 	// An option that decides the issuer has precedence over the environment.
 	for _, o := range r.options {
@@ -97,9 +97,6 @@ func (r *row) provider(opts []Option) *auth.OAuth {
 				p.Issuer = issuer
 			}
 		}
-	}
-	if s.client != nil {
-		p.HTTPClient = s.client
 	}
 	p.Complete = func(p *auth.OAuth) error { return r.complete(p, s) }
 	for _, change := range s.oauth {
@@ -169,10 +166,7 @@ func (r *row) takes(name string) bool {
 }
 
 func (c *completion) setOption(o option, given string) error {
-	value := given
-	if value == "" {
-		value = c.expand(o.fallback)
-	}
+	value := cmp.Or(given, c.expand(o.fallback))
 	if value == "" && o.required {
 		hint := how(o.name)
 		if o.name == "issuer" {
@@ -242,13 +236,13 @@ func (c *completion) userInfo() error {
 	if u.Request != nil {
 		return nil
 	}
-	if endpoint := cmp.Or(u.URL, c.expand(r.userInfo)); endpoint != "" && (!r.request.isZero() || strings.Contains(endpoint, "{"+inToken)) {
+	endpoint, params := cmp.Or(u.URL, c.expand(r.userInfo)), merged(u.Params, c.values(r.userInfoQuery))
+	if endpoint != "" && (!r.request.isZero() || strings.Contains(endpoint, "{"+inToken)) {
 		var err error
-		u.Request, err = r.request.compile(endpoint, merged(u.Params, c.values(r.userInfoQuery)), c.vars)
+		u.Request, err = r.request.compile(endpoint, params, c.vars)
 		return err
 	}
-	u.URL = cmp.Or(u.URL, c.expand(r.userInfo))
-	u.Params = merged(u.Params, c.values(r.userInfoQuery))
+	u.URL, u.Params = endpoint, params
 	return nil
 }
 

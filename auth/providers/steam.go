@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +33,7 @@ var steamID = regexp.MustCompile(`^https://steamcommunity\.com/openid/id/([0-9]{
 // the profile is read. https://openid.net/specs/openid-authentication-2_0.html
 func steamFlow(c *completion) error {
 	p := c.provider
-	if p.ClientID == "" {
-		p.ClientID = "steam" // Steam identifies the site by its address
-	}
+	p.ClientID = cmp.Or(p.ClientID, "steam") // Steam identifies the site by its address
 	if p.Authorization.Request == nil {
 		p.Authorization.Request = steamRequest
 	}

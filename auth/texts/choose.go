@@ -1,6 +1,7 @@
 package texts
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,15 +39,7 @@ func Choose(accepted []string, languages []string) int {
 			wishes = append(wishes, wish{name, quality})
 		}
 	}
-	slices.SortStableFunc(wishes, func(a, b wish) int {
-		switch {
-		case a.quality > b.quality:
-			return -1
-		case a.quality < b.quality:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(wishes, func(a, b wish) int { return cmp.Compare(b.quality, a.quality) })
 	for _, w := range wishes {
 		if i := lookUp(w.language, languages); i >= 0 {
 			return i

@@ -1,6 +1,7 @@
 package texts
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -36,11 +37,8 @@ func (t *Texts) Number(p Plural, n int) string {
 	forms := map[plural.Form]string{
 		plural.Zero: p.Zero, plural.One: p.One, plural.Two: p.Two, plural.Few: p.Few, plural.Many: p.Many,
 	}
-	sentence := forms[plural.Cardinal.MatchPlural(language.Make(t.Language), n, 0, 0, 0, 0)]
-	if sentence == "" {
-		sentence = p.Other
-	}
-	return Fill(sentence, map[string]string{"n": strconv.Itoa(n)})
+	form := plural.Cardinal.MatchPlural(language.Make(t.Language), n, 0, 0, 0, 0)
+	return Fill(cmp.Or(forms[form], p.Other), map[string]string{"n": strconv.Itoa(n)})
 }
 
 // Span returns the sentence with a length of time: in hours if it is whole hours,

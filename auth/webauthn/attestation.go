@@ -94,16 +94,11 @@ func asked(conveyance string) bool { return conveyance != "" && conveyance != "n
 // verifiable reports whether this package verifies signatures of the algorithm.
 func verifiable(alg int) bool {
 	switch webauthncose.COSEAlgorithmIdentifier(alg) {
-	case webauthncose.AlgEdDSA, webauthncose.AlgES256, webauthncose.AlgES384, webauthncose.AlgES512,
-		webauthncose.AlgRS256, webauthncose.AlgRS384, webauthncose.AlgRS512, webauthncose.AlgPS256, webauthncose.AlgPS384, webauthncose.AlgPS512:
+	case webauthncose.AlgEdDSA, webauthncose.AlgES256, webauthncose.AlgES384, webauthncose.AlgES512:
 		return true
 	default:
-		return false
+		return isRSA(alg)
 	}
-}
-
-func credentialParameter(alg int) protocol.CredentialParameter {
-	return protocol.CredentialParameter{Type: protocol.PublicKeyCredentialType, Algorithm: webauthncose.COSEAlgorithmIdentifier(alg)}
 }
 
 // checkStatement decides by the format whether an attestation may be verified
@@ -114,7 +109,7 @@ func (c *ceremonies) checkStatement(object *protocol.AttestationObject, want aut
 	chain, _ := object.AttStatement["x5c"].([]any)
 	itself := format == protocol.AttestationFormatNone || format == protocol.AttestationFormatPacked && len(chain) == 0
 	switch {
-	case itself && asked(want.Attestation) && !c.acceptsNone():
+	case itself && asked(want.Attestation) && (c.attestation == nil || !c.attestation.DangerouslyAcceptNone):
 		return errUnattested
 	case itself:
 		return nil
@@ -164,10 +159,6 @@ func (c *ceremonies) verifyStatement(ctx context.Context, parsed *protocol.Parse
 	left.Response.AttestationObject.Format = string(protocol.AttestationFormatNone)
 	left.Response.AttestationObject.AttStatement = nil
 	return &left, nil
-}
-
-func (c *ceremonies) acceptsNone() bool {
-	return c.attestation != nil && c.attestation.DangerouslyAcceptNone
 }
 
 // metadata returns the provider by which go-webauthn decides which

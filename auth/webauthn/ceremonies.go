@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -157,7 +158,9 @@ func (c *ceremonies) VerifyRegistration(ctx context.Context, a *auth.WebAuthnAns
 	}
 	algorithms := make([]protocol.CredentialParameter, 0, len(want.Algorithms))
 	for _, alg := range want.Algorithms {
-		algorithms = append(algorithms, credentialParameter(alg))
+		algorithms = append(algorithms, protocol.CredentialParameter{
+			Type: protocol.PublicKeyCredentialType, Algorithm: webauthncose.COSEAlgorithmIdentifier(alg),
+		})
 	}
 	left, err := c.verifyStatement(ctx, parsed, want)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gatehouse-go/gatehouse/auth/internal/node"
 )
 
@@ -15,15 +17,9 @@ func Call(t testing.TB, script string, input, output any) {
 	t.Helper()
 	cmd := node.Command(t, "nothing was compared with Auth.js", script)
 	encoded, err := json.Marshal(input)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var answer, complaints bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(encoded), &answer, &complaints
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("node %s: %v\n%s", script, err, &complaints)
-	}
-	if err := json.Unmarshal(answer.Bytes(), output); err != nil {
-		t.Fatalf("node %s: %v", script, err)
-	}
+	require.NoErrorf(t, cmd.Run(), "node %s: %s", script, &complaints)
+	require.NoErrorf(t, json.Unmarshal(answer.Bytes(), output), "node %s", script)
 }

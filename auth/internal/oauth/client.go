@@ -38,11 +38,7 @@ func Transport(base *http.Client) *http.Client {
 		c.Timeout = timeout
 	}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	next := c.Transport
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	c.Transport = &bounded{next: next}
+	c.Transport = &bounded{next: cmp.Or(c.Transport, http.DefaultTransport)}
 	return &c
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -243,12 +244,7 @@ func sameURL(a, b string) bool {
 	if err != nil {
 		return false
 	}
-	path := func(u *url.URL) string {
-		if u.EscapedPath() == "" {
-			return "/"
-		}
-		return u.EscapedPath()
-	}
+	path := func(u *url.URL) string { return cmp.Or(u.EscapedPath(), "/") }
 	return u.Scheme == v.Scheme && strings.EqualFold(u.Host, v.Host) && path(u) == path(v) && u.RawQuery == v.RawQuery && u.Fragment == v.Fragment
 }
 
@@ -280,10 +276,8 @@ func (i *Issuer) keySet(ctx context.Context) (oidc.KeySet, error) {
 // metadata may name it only in that case. Otherwise a remote issuer could make
 // this program send requests to services that are reachable only from here.
 func (i *Issuer) onLoopback() bool {
-	for _, configured := range []string{i.URL, i.WellKnown} {
-		if u, err := url.Parse(configured); err == nil && loopback(u.Hostname()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{i.URL, i.WellKnown}, func(configured string) bool {
+		u, err := url.Parse(configured)
+		return err == nil && loopback(u.Hostname())
+	})
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gatehouse-go/gatehouse/auth/internal/node"
 )
 
@@ -32,16 +34,10 @@ func Start(t *testing.T) *Provider {
 	cmd := node.Command(t, "nobody signed in with oidc-provider", "oidc/provider.mjs")
 	cmd.Stderr = t.Output()
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	lines := make(chan string, 16)
 	go func() {
 		defer close(lines)
@@ -78,12 +74,9 @@ func (p *Provider) line(t *testing.T) string {
 // Rotate replaces the signing keys of the provider.
 func (p *Provider) Rotate(t *testing.T) {
 	t.Helper()
-	if _, err := io.WriteString(p.in, "rotate\n"); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.line(t); got != "rotated" {
-		t.Fatalf("the provider says %q", got)
-	}
+	_, err := io.WriteString(p.in, "rotate\n")
+	require.NoError(t, err)
+	require.Equal(t, "rotated", p.line(t))
 }
 
 // Register registers a client with the metadata (RFC 7591 section 2), and
@@ -91,29 +84,20 @@ func (p *Provider) Rotate(t *testing.T) {
 func (p *Provider) Register(t *testing.T, metadata map[string]any) (id, secret string) {
 	t.Helper()
 	body, err := json.Marshal(metadata)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.Issuer+"/reg", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var client struct {
 		ID     string `json:"client_id"`
 		Secret string `json:"client_secret"`
 	}
-	if err := json.Unmarshal(answer, &client); err != nil || res.StatusCode != http.StatusCreated {
-		t.Fatalf("registration of %s: status %d: %s", body, res.StatusCode, answer)
-	}
+	require.Equalf(t, http.StatusCreated, res.StatusCode, "registration of %s: %s", body, answer)
+	require.NoErrorf(t, json.Unmarshal(answer, &client), "registration of %s: %s", body, answer)
 	return client.ID, client.Secret
 }

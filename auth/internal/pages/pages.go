@@ -77,12 +77,12 @@ type Link struct{ URL, Text string }
 
 // Field is an input.
 type Field struct {
-	Name        string
-	Label       string
-	Type        string
-	Placeholder string
+	Name  string
+	Label string
+	Type  string
 	// Identifier says that the field names the account.
-	Identifier bool
+	Identifier  bool
+	Placeholder string
 	// Attributes are further attributes of the input.
 	Attributes map[string]string
 }

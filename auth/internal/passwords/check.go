@@ -137,10 +137,7 @@ func change(
 }
 
 func swap(ctx context.Context, s Store, from adapter.Password, state State, hash string) (*adapter.Password, error) {
-	to := adapter.Password{UserID: from.UserID, Hash: from.Hash, State: state.text()}
-	if hash != "" {
-		to.Hash = hash
-	}
+	to := adapter.Password{UserID: from.UserID, Hash: cmp.Or(hash, from.Hash), State: state.text()}
 	return s.SwapPassword(ctx, from, to)
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -82,15 +83,9 @@ type CookieChange struct {
 // Apply makes a change.
 func (s *CookieSpec) Apply(c CookieChange) {
 	t := &s.Template
-	if c.Name != "" {
-		s.Name = c.Name
-	}
-	if c.Path != "" {
-		t.Path = c.Path
-	}
-	if c.SameSite != 0 {
-		t.SameSite = c.SameSite
-	}
+	s.Name = cmp.Or(c.Name, s.Name)
+	t.Path = cmp.Or(c.Path, t.Path)
+	t.SameSite = cmp.Or(c.SameSite, t.SameSite)
 	if c.HTTPOnly != nil {
 		t.HttpOnly = *c.HTTPOnly
 	}
@@ -172,15 +167,7 @@ func FormatCookie(c *http.Cookie) string {
 type Jar []jwt.Cookie
 
 // ParseJar parses the Cookie headers of a request.
-func ParseJar(headers []string) Jar {
-	switch len(headers) {
-	case 0:
-		return nil
-	case 1:
-		return jwt.ParseCookies(headers[0])
-	}
-	return jwt.ParseCookies(strings.Join(headers, "; "))
-}
+func ParseJar(headers []string) Jar { return jwt.ParseCookies(strings.Join(headers, "; ")) }
 
 // Get returns the value of the cookie, or "".
 func (l Jar) Get(name string) string {
@@ -302,15 +289,8 @@ func (s *CookieSpec) Spread(old []string, value string, now, expires time.Time) 
 // hold the value, without chunks left over from a longer value.
 func (s *CookieSpec) IsTidy(names []string, value string) bool {
 	chunks := jwt.SplitChunks(s.Name, value)
-	if len(chunks) != len(names) {
-		return false
-	}
-	for _, c := range chunks {
-		if !slices.Contains(names, c.Name) {
-			return false
-		}
-	}
-	return true
+	missing := func(c jwt.Cookie) bool { return !slices.Contains(names, c.Name) }
+	return len(chunks) == len(names) && !slices.ContainsFunc(chunks, missing)
 }
 
 // EncodeURIComponent escapes as the JavaScript function does.

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -37,10 +38,12 @@ func (m *Members) begin(name string) {
 	m.json = append(m.json, ':')
 }
 
-// Text writes a member whose value is a text.
+// Text writes a member whose value is a text, unless it is empty.
 func (m *Members) Text(name, value string) {
-	m.begin(name)
-	m.json = appendText(m.json, value)
+	if value != "" {
+		m.begin(name)
+		m.json = appendText(m.json, value)
+	}
 }
 
 // Time writes a member whose value is an instant, as JavaScript does.
@@ -69,18 +72,10 @@ func (m *Members) Any(name string, v any) {
 
 // Extra writes the members that taken does not report, sorted by name.
 func (m *Members) Extra(values map[string]any, taken func(name string) bool) {
-	if len(values) == 0 {
-		return
-	}
-	names := make([]string, 0, len(values))
-	for name := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !taken(name) {
-			names = append(names, name)
+			m.Any(name, values[name])
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		m.Any(name, values[name])
 	}
 }
 

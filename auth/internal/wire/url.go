@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 )
@@ -32,23 +33,13 @@ var formEscape = strings.NewReplacer("~", "%7E", "%2A", "*")
 
 // ASCIIURL percent-encodes the bytes that must not be in a header.
 func ASCIIURL(s string) string {
-	const hex = "0123456789ABCDEF"
-	var b []byte
+	b := make([]byte, 0, len(s))
 	for i := range len(s) {
-		c := s[i]
-		if c > ' ' && c < 0x7f {
-			if b != nil {
-				b = append(b, c)
-			}
-			continue
+		if c := s[i]; c > ' ' && c < 0x7f {
+			b = append(b, c)
+		} else {
+			b = fmt.Appendf(b, "%%%02X", c)
 		}
-		if b == nil {
-			b = append(make([]byte, 0, len(s)+16), s[:i]...)
-		}
-		b = append(b, '%', hex[c>>4], hex[c&15])
-	}
-	if b == nil {
-		return s
 	}
 	return string(b)
 }

@@ -5,6 +5,7 @@
 package softkey
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -15,6 +16,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/go-webauthn/webauthn/protocol/webauthncbor"
@@ -148,16 +151,10 @@ type Client struct {
 }
 
 func (c *Client) data(kind, challenge string) []byte {
-	m := map[string]any{"type": kind, "challenge": challenge, "origin": c.Origin, "crossOrigin": false}
-	if c.Type != "" {
-		m["type"] = c.Type
+	m := map[string]any{
+		"type": cmp.Or(c.Type, kind), "challenge": cmp.Or(c.Challenge, challenge), "origin": c.Origin, "crossOrigin": false,
 	}
-	if c.Challenge != "" {
-		m["challenge"] = c.Challenge
-	}
-	for name, v := range c.More {
-		m[name] = v
-	}
+	maps.Copy(m, c.More)
 	b, err := json.Marshal(m)
 	if err != nil {
 		panic(err)
@@ -220,10 +217,7 @@ func (k *Key) Register(t testing.TB, options []byte, c Client) string {
 	if err := json.Unmarshal(options, &o); err != nil {
 		t.Fatal(err)
 	}
-	k.Handle, k.RPID = o.User.ID, o.RP.ID
-	if c.RPID != "" {
-		k.RPID = c.RPID
-	}
+	k.Handle, k.RPID = o.User.ID, cmp.Or(c.RPID, o.RP.ID)
 	client := c.data("webauthn.create", o.Challenge)
 	authData := k.authData(k.RPID, true)
 	if c.ChangeAuthData != nil {
@@ -250,16 +244,13 @@ func (k *Key) Authenticate(t testing.TB, options []byte, c Client) string {
 	if err := json.Unmarshal(options, &o); err != nil {
 		t.Fatal(err)
 	}
-	if c.RPID != "" {
-		o.RPID = c.RPID
-	}
 	client := c.data("webauthn.get", o.Challenge)
-	authData := k.authData(o.RPID, false)
+	authData := k.authData(cmp.Or(c.RPID, o.RPID), false)
 	if c.ChangeAuthData != nil {
 		authData = c.ChangeAuthData(authData)
 	}
 	hash := sha256.Sum256(client)
-	signature := k.Sign(append(append([]byte(nil), authData...), hash[:]...))
+	signature := k.Sign(slices.Concat(authData, hash[:]))
 	if c.ChangeSignature != nil {
 		signature = c.ChangeSignature(signature)
 	}

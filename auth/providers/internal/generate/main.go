@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"go/format"
@@ -70,7 +71,7 @@ func constructors() string {
 			fmt.Fprintf(&b, "//   - environment: %s\n", strings.Join(i.Environment, ", "))
 		}
 		if i.Type != auth.TypeEmail {
-			fmt.Fprintf(&b, "//   - scope: %s\n", orNone(i.Scope))
+			fmt.Fprintf(&b, "//   - scope: %s\n", cmp.Or(i.Scope, "none"))
 		}
 		if len(i.Options) > 0 {
 			fmt.Fprintf(&b, "//   - options: %s\n", describe(i.Options))
@@ -91,13 +92,6 @@ func wrapped(text string, width int) []string {
 		}
 	}
 	return lines
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // describe lists options, with a mark for a required one and the default of
