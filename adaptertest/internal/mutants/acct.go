@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -15,12 +16,8 @@ func acctMutants() []Mutant {
 	return []Mutant{
 		{Name: "owner comes without a name", Fails: []string{"ACCT-01"}, AuthJS: true,
 			Fault: "GetUserByAccount selects the id and the e-mail only",
-			mem: on(getUserByAccount, func(ctx context.Context, m *mem, key adapter.AccountKey) (*adapter.User, error) {
-				u, err := m.GetUserByAccount(ctx, key)
-				if u != nil {
-					u = &adapter.User{ID: u.ID, Email: u.Email}
-				}
-				return u, err
+			mem: changed[*mem](getUserByAccount, func(_ adapter.AccountKey, u *adapter.User) {
+				*u = adapter.User{ID: u.ID, Email: u.Email}
 			})},
 		{Name: "account by e-mail verifies the user", Fails: []string{"ACCT-01"},
 			Fault: "LinkAccount of an account of type email sets EmailVerified of its owner.",
@@ -88,23 +85,16 @@ func acctMutants() []Mutant {
 			})},
 		{Name: "refused link takes the tokens", Fails: []string{"ACCT-06"},
 			Fault: "LinkAccount of a pair that another user has fails after it has overwritten the tokens",
-			mem: on(linkAccount, func(ctx context.Context, m *mem, a adapter.Account) (*adapter.Account, error) {
-				linked, err := m.LinkAccount(ctx, a)
-				if errors.Is(err, adapter.ErrConflict) {
-					defer held(&m.mu)()
-					old := m.accounts[a.Key()]
-					old.AccessToken, old.RefreshToken = a.AccessToken, a.RefreshToken
-					m.accounts[a.Key()] = copyAccount(old)
-				}
-				return linked, err
+			mem: spoiling(linkAccount, adapter.ErrConflict, func(m *mem, a adapter.Account) {
+				old := m.accounts[a.Key()]
+				old.AccessToken, old.RefreshToken = a.AccessToken, a.RefreshToken
+				m.accounts[a.Key()] = copyAccount(old)
 			})},
 		{Name: "deleting a user unlinks a pair that was refused", Fails: []string{"ACCT-06"},
 			Fault: "a refused pair stays in the user's set of accounts, and DeleteUser deletes the set", mem: func(m *mem, w *with) {
 				sets := kept(m.records, "sets", func() map[string][]adapter.AccountKey { return map[string][]adapter.AccountKey{} })
-				w.linkAccount = altered(m.LinkAccount, func(a *adapter.Account) {
-					m.mu.Lock()
+				w.linkAccount = prepared(m, m.LinkAccount, func(a *adapter.Account) {
 					sets[a.UserID] = append(sets[a.UserID], a.Key())
-					m.mu.Unlock()
 				})
 				w.deleteUser = func(ctx context.Context, id string) (*adapter.User, error) {
 					u, err := m.DeleteUser(ctx, id)
@@ -139,19 +129,16 @@ func acctMutants() []Mutant {
 				}
 			}},
 		{Name: "account ids lose leading zeros", Fails: []string{"ACCT-08", "DATA-05"},
-			Fault: "an account id is compared without its leading zeros", mem: func(m *mem, w *with) {
-				keyedAccounts(m, func(k adapter.AccountKey) adapter.AccountKey {
-					k.ProviderAccountID = strings.TrimLeft(k.ProviderAccountID, "0")
-					return k
-				}, w)
-			}},
+			Fault: "an account id is compared without its leading zeros",
+			mem: keyedAccounts(func(k adapter.AccountKey) adapter.AccountKey {
+				k.ProviderAccountID = strings.TrimLeft(k.ProviderAccountID, "0")
+				return k
+			})},
 		{Name: "providers fold case", Fails: []string{"ACCT-08"}, Fault: "the provider's name is compared in lower case",
-			mem: func(m *mem, w *with) {
-				keyedAccounts(m, func(k adapter.AccountKey) adapter.AccountKey {
-					k.Provider = strings.ToLower(k.Provider)
-					return k
-				}, w)
-			}},
+			mem: keyedAccounts(func(k adapter.AccountKey) adapter.AccountKey {
+				k.Provider = strings.ToLower(k.Provider)
+				return k
+			})},
 		{Name: "owner is found by the provider in upper case", Fails: []string{"ACCT-08"},
 			Fault: "GetUserByAccount looks up an unknown provider in lower case too.", lite: func(l *lite, w *with) {
 				w.getUserByAccount = again(l.GetUserByAccount, func(k adapter.AccountKey) adapter.AccountKey {
@@ -161,24 +148,20 @@ func acctMutants() []Mutant {
 		{Name: "one account per provider", Fails: []string{"ACCT-09", "ACCT-10"},
 			Fault: "LinkAccount replaces the account that the user has at the provider",
 			mem: noting(linkAccount, func(m *mem, a adapter.Account, _ *adapter.Account) {
-				for key, x := range m.accounts {
-					if x.UserID == a.UserID && x.Provider == a.Provider && key != a.Key() {
-						delete(m.accounts, key)
-					}
-				}
+				maps.DeleteFunc(m.accounts, func(key adapter.AccountKey, x adapter.Account) bool {
+					return x.UserID == a.UserID && x.Provider == a.Provider && key != a.Key()
+				})
 			})},
 		{Name: "unlink takes all", Listed: "M09", Fails: []string{"ACCT-10"},
-			Fault: "UnlinkAccount deletes all accounts of the owner", lite: func(l *lite, w *with) {
-				w.unlinkAccount = followed(l.UnlinkAccount, func(ctx context.Context, a *adapter.Account) error {
-					return l.exec(ctx, `DELETE FROM "account" WHERE userId = ?`, a.UserID)
-				})
-			}},
+			Fault: "UnlinkAccount deletes all accounts of the owner",
+			lite: following(unlinkAccount, func(ctx context.Context, l *lite, a *adapter.Account) error {
+				return l.exec(ctx, `DELETE FROM "account" WHERE userId = ?`, a.UserID)
+			})},
 		{Name: "authenticators are deleted with the account", Fails: []string{"ACCT-10"},
-			Fault: "UnlinkAccount deletes the authenticators that are connected to the account.", lite: func(l *lite, w *with) {
-				w.unlinkAccount = followed(l.UnlinkAccount, func(ctx context.Context, a *adapter.Account) error {
-					return l.exec(ctx, `DELETE FROM "authenticator" WHERE providerAccountId = ? AND userId = ?`, a.ProviderAccountID, a.UserID)
-				})
-			}},
+			Fault: "UnlinkAccount deletes the authenticators that are connected to the account.",
+			lite: following(unlinkAccount, func(ctx context.Context, l *lite, a *adapter.Account) error {
+				return l.exec(ctx, `DELETE FROM "authenticator" WHERE providerAccountId = ? AND userId = ?`, a.ProviderAccountID, a.UserID)
+			})},
 		{Name: "unlink returns another account", Fails: []string{"ACCT-11"},
 			Fault: "UnlinkAccount returns some other account of the owner",
 			mem: on(unlinkAccount, func(ctx context.Context, m *mem, key adapter.AccountKey) (*adapter.Account, error) {
@@ -213,27 +196,23 @@ func acctMutants() []Mutant {
 		{Name: "unlinked pair remembers its owner", Fails: []string{"ACCT-13"},
 			Fault: "LinkAccount gives a pair that was unlinked to its first owner again", mem: func(m *mem, w *with) {
 				owners := kept(m.records, "owners", func() map[adapter.AccountKey]string { return map[adapter.AccountKey]string{} })
-				w.linkAccount = altered(m.LinkAccount, func(a *adapter.Account) {
-					m.mu.Lock()
+				w.linkAccount = prepared(m, m.LinkAccount, func(a *adapter.Account) {
 					first, ok := owners[a.Key()]
 					if !ok {
 						owners[a.Key()] = a.UserID
 					} else if _, there := m.users[first]; there {
 						a.UserID = first
 					}
-					m.mu.Unlock()
 				})
 			}},
 		{Name: "unlinked pair stays in the owner's set", Fails: []string{"ACCT-13"},
 			Fault: "UnlinkAccount leaves the pair in the set that DeleteUser deletes", mem: func(m *mem, w *with) {
 				sets := kept(m.records, "sets", func() map[string][]adapter.AccountKey { return map[string][]adapter.AccountKey{} })
 				w.linkAccount = noted(m, m.LinkAccount, func(a adapter.Account, _ *adapter.Account) { sets[a.UserID] = append(sets[a.UserID], a.Key()) })
-				w.deleteUser = altered(m.DeleteUser, func(id *string) {
-					m.mu.Lock()
+				w.deleteUser = prepared(m, m.DeleteUser, func(id *string) {
 					for _, key := range sets[*id] {
 						delete(m.accounts, key)
 					}
-					m.mu.Unlock()
 				})
 			}},
 		{Name: "linked again with the old tokens", Fails: []string{"ACCT-13"},
@@ -314,16 +293,15 @@ func acctMutants() []Mutant {
 			})},
 		{Name: "unlinking ignores the provider in the index", Fails: []string{"ACCT-21"},
 			Fault: "UnlinkAccount removes every account with the id from the index of GetUserByAccount", mem: func(m *mem, w *with) {
-				gone := func() map[string]bool {
-					return kept(m.records, "unlinked", func() map[string]bool { return map[string]bool{} })
-				}
-				w.linkAccount = noted(m, m.LinkAccount, func(a adapter.Account, _ *adapter.Account) { delete(gone(), a.ProviderAccountID) })
-				w.unlinkAccount = noted(m, m.UnlinkAccount, func(k adapter.AccountKey, _ *adapter.Account) { gone()[k.ProviderAccountID] = true })
+				gone := kept(m.records, "unlinked", func() map[string]bool { return map[string]bool{} })
+				w.linkAccount = noted(m, m.LinkAccount, func(a adapter.Account, _ *adapter.Account) {
+					delete(gone, a.ProviderAccountID)
+				})
+				w.unlinkAccount = noted(m, m.UnlinkAccount, func(k adapter.AccountKey, _ *adapter.Account) {
+					gone[k.ProviderAccountID] = true
+				})
 				w.getUserByAccount = func(ctx context.Context, k adapter.AccountKey) (*adapter.User, error) {
-					m.mu.Lock()
-					hidden := gone()[k.ProviderAccountID]
-					m.mu.Unlock()
-					if hidden {
+					if hidden, _ := look(m, &gone, k.ProviderAccountID); hidden {
 						return nil, m.begin(ctx)
 					}
 					return m.GetUserByAccount(ctx, k)

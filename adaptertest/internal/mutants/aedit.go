@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -97,37 +98,24 @@ func aeditMutants() []Mutant {
 			}},
 		{Name: "passkey of another user holds the account", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator does not delete the connected account if an authenticator of another user has the same ProviderAccountID.",
-			mem: func(m *mem, w *with) {
-				heldByOthers(m, func(_ context.Context, gone adapter.Authenticator) (bool, error) {
-					defer held(m.mu.RLocker())()
-					for _, w := range m.authenticators {
-						if w.ProviderAccountID == gone.ProviderAccountID {
-							return true, nil
-						}
-					}
-					return false, nil
-				}, w)
-			}},
-		{Name: "row of another user's passkey holds the account", Fails: []string{"AEDIT-02"},
-			Fault: "DeleteAuthenticator counts the authenticators of the connected account without the user ID.",
-			lite: func(l *lite, w *with) {
-				heldByOthers(l, func(ctx context.Context, gone adapter.Authenticator) (bool, error) {
-					return l.exists(ctx, `SELECT 1 FROM "authenticator" WHERE providerAccountId = ?`, gone.ProviderAccountID)
-				}, w)
-			}},
-		{Name: "account of any type is deleted with the authenticator", Fails: []string{"AEDIT-02"},
-			Fault: "DeleteAuthenticator deletes every account of the user that has the connected id, of any type.",
-			mem: onDeleteAuthenticator(func(ctx context.Context, m *mem, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
-				a, err := m.DeleteAuthenticator(ctx, userID, id, keepOne)
-				if a != nil {
-					defer held(&m.mu)()
-					for k, x := range m.accounts {
-						if x.UserID == userID && x.ProviderAccountID == a.ProviderAccountID {
-							delete(m.accounts, k)
-						}
+			mem: heldByOthers(func(_ context.Context, m *mem, gone adapter.Authenticator) (bool, error) {
+				defer held(m.mu.RLocker())()
+				for _, w := range m.authenticators {
+					if w.ProviderAccountID == gone.ProviderAccountID {
+						return true, nil
 					}
 				}
-				return a, err
+				return false, nil
+			})},
+		{Name: "row of another user's passkey holds the account", Fails: []string{"AEDIT-02"},
+			Fault: "DeleteAuthenticator counts the authenticators of the connected account without the user ID.",
+			lite: heldByOthers(func(ctx context.Context, l *lite, gone adapter.Authenticator) (bool, error) {
+				return l.exists(ctx, `SELECT 1 FROM "authenticator" WHERE providerAccountId = ?`, gone.ProviderAccountID)
+			})},
+		{Name: "account of any type is deleted with the authenticator", Fails: []string{"AEDIT-02"},
+			Fault: "DeleteAuthenticator deletes every account of the user that has the connected id, of any type.",
+			mem: takingAccounts(func(_ bool, gone adapter.Authenticator, x adapter.Account) bool {
+				return x.UserID == gone.UserID && x.ProviderAccountID == gone.ProviderAccountID
 			})},
 		{Name: "account of a deleted passkey stays", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator leaves the account that it was connected to",
@@ -143,18 +131,8 @@ func aeditMutants() []Mutant {
 			})},
 		{Name: "shared account is deleted with the first passkey", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator deletes the account although another authenticator is connected to it",
-			mem: onDeleteAuthenticator(func(ctx context.Context, m *mem, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
-				a, err := m.DeleteAuthenticator(ctx, userID, id, keepOne)
-				if a != nil {
-					m.mu.Lock()
-					for key, x := range m.accounts {
-						if x.UserID == userID && x.Type == adapter.AccountWebAuthn && x.ProviderAccountID == a.ProviderAccountID {
-							delete(m.accounts, key)
-						}
-					}
-					m.mu.Unlock()
-				}
-				return a, err
+			mem: takingAccounts(func(_ bool, gone adapter.Authenticator, x adapter.Account) bool {
+				return x.UserID == gone.UserID && connects(x, gone)
 			})},
 		{Name: "accounts of every type are deleted with the passkey", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator removes all accounts of the user that have the id",
@@ -167,33 +145,13 @@ func aeditMutants() []Mutant {
 			})},
 		{Name: "accounts of other users are deleted with the passkey", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator removes the WebAuthn accounts of all users that have the id",
-			mem: onDeleteAuthenticator(func(ctx context.Context, m *mem, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
-				a, err := m.DeleteAuthenticator(ctx, userID, id, keepOne)
-				if a != nil {
-					m.mu.Lock()
-					for key, x := range m.accounts {
-						if x.UserID != userID && x.Type == adapter.AccountWebAuthn && x.ProviderAccountID == a.ProviderAccountID {
-							delete(m.accounts, key)
-						}
-					}
-					m.mu.Unlock()
-				}
-				return a, err
+			mem: takingAccounts(func(_ bool, gone adapter.Authenticator, x adapter.Account) bool {
+				return x.UserID != gone.UserID && connects(x, gone)
 			})},
 		{Name: "keep one forgets who shares the account", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator with keepOne deletes the connected account, although another authenticator is connected to it.",
-			mem: onDeleteAuthenticator(func(ctx context.Context, m *mem, user, id string, keepOne bool) (*adapter.Authenticator, error) {
-				a, err := m.DeleteAuthenticator(ctx, user, id, keepOne)
-				if a == nil || !keepOne {
-					return a, err
-				}
-				defer held(&m.mu)()
-				for key, x := range m.accounts {
-					if x.UserID == user && x.Type == adapter.AccountWebAuthn && x.ProviderAccountID == a.ProviderAccountID {
-						delete(m.accounts, key)
-					}
-				}
-				return a, nil
+			mem: takingAccounts(func(keepOne bool, gone adapter.Authenticator, x adapter.Account) bool {
+				return keepOne && x.UserID == gone.UserID && connects(x, gone)
 			})},
 		{Name: "keep one keeps the connected account", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator with keepOne does not delete the connected account.",
@@ -209,7 +167,7 @@ func aeditMutants() []Mutant {
 						return nil, err
 					}
 					for _, x := range accounts {
-						if x.Type == adapter.AccountWebAuthn && x.ProviderAccountID == a.ProviderAccountID {
+						if connects(x, *a) {
 							connected = &x
 						}
 					}
@@ -230,18 +188,9 @@ func aeditMutants() []Mutant {
 				`AND NOT EXISTS (SELECT 1 FROM "authenticator" WHERE userId = ? AND providerAccountId = ? COLLATE NOCASE)`)},
 		{Name: "account ends with a similar passkey", Fails: []string{"AEDIT-02"},
 			Fault: "DeleteAuthenticator deletes the user's account whose ID is the authenticator's without regard to padding.",
-			mem: onDeleteAuthenticator(func(ctx context.Context, m *mem, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
-				deleted, err := m.DeleteAuthenticator(ctx, userID, credentialID, keepOne)
-				if deleted == nil || err != nil {
-					return deleted, err
-				}
-				defer held(&m.mu)()
-				for key, a := range m.accounts {
-					if a.UserID == userID && a.Type == adapter.AccountWebAuthn && strings.TrimRight(a.ProviderAccountID, "=") == strings.TrimRight(deleted.ProviderAccountID, "=") {
-						delete(m.accounts, key)
-					}
-				}
-				return deleted, nil
+			mem: takingAccounts(func(_ bool, gone adapter.Authenticator, x adapter.Account) bool {
+				similar := strings.TrimRight(x.ProviderAccountID, "=") == strings.TrimRight(gone.ProviderAccountID, "=")
+				return x.UserID == gone.UserID && x.Type == adapter.AccountWebAuthn && similar
 			})},
 		{Name: "accounts are not counted as ways to sign in", Fails: []string{"AEDIT-03"},
 			Fault: "DeleteAuthenticator with keepOne counts authenticators only",
@@ -506,14 +455,9 @@ func aeditMutants() []Mutant {
 		{Name: "touch stores any counter", Fails: []string{"AEDIT-08", "AEDIT-10"},
 			Fault: "TouchAuthenticator does not compare the stored counter",
 			mem: onTouch(func(ctx context.Context, m *mem, id string, _, to int64, used time.Time) (*adapter.Authenticator, error) {
-				return write(ctx, m, func() (*adapter.Authenticator, error) {
-					a, ok := m.authenticators[id]
-					if !ok {
-						return nil, notFound("authenticator")
-					}
+				return reworked(ctx, m, id, func(a *adapter.Authenticator) bool {
 					a.Counter, a.LastUsed = to, copyInstant(&used)
-					m.authenticators[id] = a
-					return new(copyAuthenticator(a)), nil
+					return true
 				})
 			})},
 		{Name: "touch compares 32 bits", Fails: []string{"AEDIT-08"},
@@ -569,26 +513,45 @@ func aeditMutants() []Mutant {
 	}
 }
 
+// takingAccounts deletes the accounts that goes accepts with an authenticator.
+func takingAccounts(goes func(keepOne bool, gone adapter.Authenticator, x adapter.Account) bool) func(*mem, *with) {
+	return onDeleteAuthenticator(func(ctx context.Context, m *mem, userID, id string, keepOne bool) (*adapter.Authenticator, error) {
+		gone, err := m.DeleteAuthenticator(ctx, userID, id, keepOne)
+		if gone != nil {
+			defer held(&m.mu)()
+			maps.DeleteFunc(m.accounts, func(_ adapter.AccountKey, x adapter.Account) bool { return goes(keepOne, *gone, x) })
+		}
+		return gone, err
+	})
+}
+
+// connects reports whether an account is the one of an authenticator, if one user has both.
+func connects(x adapter.Account, a adapter.Authenticator) bool {
+	return x.Type == adapter.AccountWebAuthn && x.ProviderAccountID == a.ProviderAccountID
+}
+
 // heldByOthers keeps the connected account of a deleted authenticator if held says so.
-func heldByOthers(b base, held func(ctx context.Context, gone adapter.Authenticator) (bool, error), w *with) {
-	w.deleteAuthenticator = func(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
-		before, err := b.ListAccountsByUserID(ctx, userID)
-		if err != nil {
-			return nil, err
-		}
-		gone, err := b.DeleteAuthenticator(ctx, userID, credentialID, keepOne)
-		if gone == nil || err != nil {
-			return nil, err
-		}
-		if is, err := held(ctx, *gone); !is || err != nil {
-			return gone, err
-		}
-		for _, a := range before {
-			if _, err := b.LinkAccount(ctx, a); err != nil && !errors.Is(err, adapter.ErrConflict) {
+func heldByOthers[B base](held func(ctx context.Context, b B, gone adapter.Authenticator) (bool, error)) func(B, *with) {
+	return func(b B, w *with) {
+		w.deleteAuthenticator = func(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
+			before, err := b.ListAccountsByUserID(ctx, userID)
+			if err != nil {
 				return nil, err
 			}
+			gone, err := b.DeleteAuthenticator(ctx, userID, credentialID, keepOne)
+			if gone == nil || err != nil {
+				return nil, err
+			}
+			if is, err := held(ctx, b, *gone); !is || err != nil {
+				return gone, err
+			}
+			for _, a := range before {
+				if _, err := b.LinkAccount(ctx, a); err != nil && !errors.Is(err, adapter.ErrConflict) {
+					return nil, err
+				}
+			}
+			return gone, nil
 		}
-		return gone, nil
 	}
 }
 
@@ -661,7 +624,7 @@ func miscountsSignUps(b base, shared *sync.Map, off func(passkey bool) int, w *w
 		passkeys, listErr := b.ListAuthenticatorsByUserID(ctx, userID)
 		left := len(accounts) + len(passkeys) - 1 + wrong.(int)
 		for _, a := range accounts {
-			if a.Type == adapter.AccountWebAuthn && a.ProviderAccountID == found.ProviderAccountID {
+			if connects(a, *found) {
 				left-- // in these tests no two passkeys have one account
 			}
 		}

@@ -107,10 +107,8 @@ func aliasMutants() []Mutant {
 					}
 					return found, err
 				}
-				w.updateSession = altered(m.UpdateSession, func(update *adapter.SessionUpdate) {
-					m.mu.Lock()
+				w.updateSession = prepared(m, m.UpdateSession, func(update *adapter.SessionUpdate) {
 					delete(cache, update.SessionToken)
-					m.mu.Unlock()
 				})
 			}},
 		{Name: "listed accounts share equal texts", Fails: []string{"ALIAS-04"},

@@ -79,15 +79,14 @@ func alistMutants() []Mutant {
 				return joined, err
 			})},
 		{Name: "list of accounts ends at a thousand", Fails: []string{"ALIST-01"},
-			Fault: "ListAccountsByUserID returns the first page of 1,000", mem: func(m *mem, w *with) {
-				listing(m, func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
-					return list[:min(len(list), 1000)], err
-				}, w)
-			}},
+			Fault: "ListAccountsByUserID returns the first page of 1,000",
+			mem: listing[*mem](func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
+				return list[:min(len(list), 1000)], err
+			})},
 		{Name: "list of accounts by a join", Fails: []string{"ALIST-01"},
 			Fault: "ListAccountsByUserID joins accounts by their id alone, and returns an account twice if another provider has the id too",
 			lite: func(l *lite, w *with) {
-				listing(l, func(ctx context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
+				listing[*lite](func(ctx context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
 					var joined []adapter.Account
 					for _, a := range list {
 						others, err := l.column(ctx, `SELECT provider FROM "account" WHERE providerAccountId = ?`, a.ProviderAccountID)
@@ -99,30 +98,28 @@ func alistMutants() []Mutant {
 						}
 					}
 					return slices.Concat([]adapter.Account{}, joined), err
-				}, w)
+				})(l, w)
 			}},
 		{Name: "list of accounts by external id", Fails: []string{"ALIST-01"},
-			Fault: "ListAccountsByUserID keeps one account for each external id", mem: func(m *mem, w *with) {
-				listing(m, func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
-					seen := map[string]bool{}
-					return slices.DeleteFunc(list, func(a adapter.Account) bool {
-						double := seen[a.ProviderAccountID]
-						seen[a.ProviderAccountID] = true
-						return double
-					}), err
-				}, w)
-			}},
+			Fault: "ListAccountsByUserID keeps one account for each external id",
+			mem: listing[*mem](func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
+				seen := map[string]bool{}
+				return slices.DeleteFunc(list, func(a adapter.Account) bool {
+					double := seen[a.ProviderAccountID]
+					seen[a.ProviderAccountID] = true
+					return double
+				}), err
+			})},
 		{Name: "list of accounts by provider", Fails: []string{"ALIST-01"},
-			Fault: "ListAccountsByUserID keeps one account for each provider", lite: func(l *lite, w *with) {
-				listing(l, func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
-					seen := map[string]bool{}
-					return slices.DeleteFunc(list, func(a adapter.Account) bool {
-						double := seen[a.Provider]
-						seen[a.Provider] = true
-						return double
-					}), err
-				}, w)
-			}},
+			Fault: "ListAccountsByUserID keeps one account for each provider",
+			lite: listing[*lite](func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
+				seen := map[string]bool{}
+				return slices.DeleteFunc(list, func(a adapter.Account) bool {
+					double := seen[a.Provider]
+					seen[a.Provider] = true
+					return double
+				}), err
+			})},
 		{Name: "unlinked account stays in the index", OnLite: "unlinked account stays in the index of SQL",
 			Fails: []string{"ALIST-01"}, Fault: "UnlinkAccount leaves the key in the first owner's index, which the list follows without comparing the owner.",
 			both: func(b base, w *with) {
@@ -154,41 +151,38 @@ func alistMutants() []Mutant {
 					})
 			})},
 		{Name: "empty list of accounts is nil", Fails: []string{"ALIST-02"},
-			Fault: "ListAccountsByUserID of a user without accounts returns nil", mem: func(m *mem, w *with) {
-				listing(m, func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
-					if len(list) == 0 {
-						return nil, err
-					}
-					return list, err
-				}, w)
-			}},
+			Fault: "ListAccountsByUserID of a user without accounts returns nil",
+			mem: listing[*mem](func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
+				if len(list) == 0 {
+					return nil, err
+				}
+				return list, err
+			})},
 		{Name: "accounts of a malformed id are an error", Fails: []string{"ALIST-02"},
-			Fault: "ListAccountsByUserID fails for a malformed ID", lite: func(l *lite, w *with) {
-				listing(l, func(_ context.Context, id string, list []adapter.Account, err error) ([]adapter.Account, error) {
-					if len(id) < 8 {
-						return nil, errors.New("lite: invalid id")
-					}
-					return list, err
-				}, w)
-			}},
+			Fault: "ListAccountsByUserID fails for a malformed ID",
+			lite: listing[*lite](func(_ context.Context, id string, list []adapter.Account, err error) ([]adapter.Account, error) {
+				if len(id) < 8 {
+					return nil, errors.New("lite: invalid id")
+				}
+				return list, err
+			})},
 		{Name: "accounts of an unknown user are an error", Fails: []string{"ALIST-02"},
 			Fault: "ListAccountsByUserID of an unknown user fails with ErrNotFound", mem: func(m *mem, w *with) {
-				listing(m, func(ctx context.Context, id string, list []adapter.Account, err error) ([]adapter.Account, error) {
+				listing[*mem](func(ctx context.Context, id string, list []adapter.Account, err error) ([]adapter.Account, error) {
 					if u, _ := m.GetUser(ctx, id); u == nil && err == nil {
 						return nil, notFound("user")
 					}
 					return list, err
-				}, w)
+				})(m, w)
 			}},
 		{Name: "failed list of accounts is short", Fails: []string{"ALIST-03"},
-			Fault: "ListAccountsByUserID returns the rows that it has read when reading fails", lite: func(l *lite, w *with) {
-				listing(l, func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
-					if err != nil {
-						return []adapter.Account{}, nil //nolint:nilerr // the seeded fault
-					}
-					return list, nil
-				}, w)
-			}},
+			Fault: "ListAccountsByUserID returns the rows that it has read when reading fails",
+			lite: listing[*lite](func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
+				if err != nil {
+					return []adapter.Account{}, nil //nolint:nilerr // the seeded fault
+				}
+				return list, nil
+			})},
 		{Name: "update makes the empty text null", Fails: []string{"ALIST-04"},
 			Fault: "UpdateAccount stores null for a field that is set to the empty text.",
 			mem: given[*mem](updateAccount, func(u *adapter.AccountUpdate) {
@@ -305,25 +299,18 @@ func alistMutants() []Mutant {
 			lite:  failing[*lite](updateAccount, adapter.ErrNotFound, nil)},
 		{Name: "absent account is a conflict", Fails: []string{"ALIST-05"},
 			Fault: "the error of UpdateAccount of an unknown key matches ErrConflict as well",
-			mem: on(updateAccount, func(ctx context.Context, m *mem, u adapter.AccountUpdate) (*adapter.Account, error) {
-				a, err := m.UpdateAccount(ctx, u)
-				if errors.Is(err, adapter.ErrNotFound) {
-					err = errors.Join(err, adapter.ErrConflict)
-				}
-				return a, err
+			mem: erring[*mem](updateAccount, adapter.ErrNotFound, func(_ adapter.AccountUpdate, err error) error {
+				return errors.Join(err, adapter.ErrConflict)
 			})},
 		{Name: "account key of an update ignores case", Fails: []string{"ALIST-05"},
 			Fault: "UpdateAccount ignores the case of the provider, and also finds an account by a prefix of its key",
-			mem: on(updateAccount, func(ctx context.Context, m *mem, u adapter.AccountUpdate) (*adapter.Account, error) {
-				m.mu.RLock()
+			mem: preparing(updateAccount, func(m *mem, u *adapter.AccountUpdate) {
 				for k := range m.accounts {
 					if strings.EqualFold(k.Provider, u.Provider) && u.ProviderAccountID != "" && strings.HasPrefix(u.ProviderAccountID, k.ProviderAccountID) {
 						u.Provider, u.ProviderAccountID = k.Provider, k.ProviderAccountID
 						break
 					}
 				}
-				m.mu.RUnlock()
-				return m.UpdateAccount(ctx, u)
 			})},
 		{Name: "account updates are lost", OnLite: "account updates are lost between statements", Fails: []string{"ALIST-06"}, Races: true,
 			Fault: "UpdateAccount reads the account, changes it and writes all its fields",
@@ -378,10 +365,12 @@ func alistMutants() []Mutant {
 }
 
 // listing alters the list of accounts.
-func listing(b base, alter func(ctx context.Context, userID string, list []adapter.Account, err error) ([]adapter.Account, error), w *with) {
-	w.listAccountsByUserID = func(ctx context.Context, userID string) ([]adapter.Account, error) {
-		list, err := b.ListAccountsByUserID(ctx, userID)
-		return alter(ctx, userID, list, err)
+func listing[B base](alter func(ctx context.Context, userID string, list []adapter.Account, err error) ([]adapter.Account, error)) func(B, *with) {
+	return func(b B, w *with) {
+		w.listAccountsByUserID = func(ctx context.Context, userID string) ([]adapter.Account, error) {
+			list, err := b.ListAccountsByUserID(ctx, userID)
+			return alter(ctx, userID, list, err)
+		}
 	}
 }
 

@@ -29,26 +29,18 @@ func authnMutants() []Mutant {
 			mem:   missing[*mem](getAuthenticator, notFound("authenticator"))},
 		{Name: "duplicate credential changes hands", Listed: "M29", Fails: []string{"AUTHN-03"},
 			Fault: "CreateAuthenticator overwrites the credential and moves it to the new user",
-			mem: on(createAuthenticator, func(ctx context.Context, m *mem, a adapter.Authenticator) (*adapter.Authenticator, error) {
-				m.mu.Lock()
+			mem: preparing(createAuthenticator, func(m *mem, a *adapter.Authenticator) {
 				if old, ok := m.authenticators[a.CredentialID]; ok {
 					m.credentials[old.UserID] = without(m.credentials[old.UserID], a.CredentialID)
 					delete(m.authenticators, a.CredentialID)
 				}
-				m.mu.Unlock()
-				return m.CreateAuthenticator(ctx, a)
 			})},
 		{Name: "refused credential is in the list", Fails: []string{"AUTHN-03"},
 			Fault: "CreateAuthenticator of a credential in use fails, but the credential is in the list of the second user",
-			mem: on(createAuthenticator, func(ctx context.Context, m *mem, a adapter.Authenticator) (*adapter.Authenticator, error) {
-				created, err := m.CreateAuthenticator(ctx, a)
-				if errors.Is(err, adapter.ErrConflict) {
-					defer held(&m.mu)()
-					if !slices.Contains(m.credentials[a.UserID], a.CredentialID) {
-						m.credentials[a.UserID] = append(m.credentials[a.UserID], a.CredentialID)
-					}
+			mem: spoiling(createAuthenticator, adapter.ErrConflict, func(m *mem, a adapter.Authenticator) {
+				if !slices.Contains(m.credentials[a.UserID], a.CredentialID) {
+					m.credentials[a.UserID] = append(m.credentials[a.UserID], a.CredentialID)
 				}
-				return created, err
 			})},
 		{Name: "failed creation swallowed", Fails: []string{"AUTHN-03", "AUTHN-20", "ERR-02"},
 			Fault: "CreateAuthenticator returns its argument when it fails",
@@ -291,12 +283,8 @@ func authnMutants() []Mutant {
 			}},
 		{Name: "long public keys refused", Fails: []string{"AUTHN-17"},
 			Fault: "CreateAuthenticator fails for a public key of more than 2,048 characters",
-			mem: on(createAuthenticator, func(ctx context.Context, m *mem, a adapter.Authenticator) (*adapter.Authenticator, error) {
-				if len(a.CredentialPublicKey) > 2048 {
-					return nil, errors.New("mem: value too long for column")
-				}
-				return m.CreateAuthenticator(ctx, a)
-			})},
+			mem: refusing(createAuthenticator, errors.New("mem: value too long for column"),
+				func(_ *mem, a adapter.Authenticator) bool { return len(a.CredentialPublicKey) > 2048 })},
 		{Name: "false is not stored", Fails: []string{"AUTHN-18", "DATA-12"},
 			Fault: "credentialBackedUp false is left out, and the column's default is true",
 			mem:   given[*mem](createAuthenticator, func(a *adapter.Authenticator) { a.CredentialBackedUp = true })},

@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -18,16 +19,8 @@ func cascMutants() []Mutant {
 		{Name: "user without sessions is not deleted", Fails: []string{"CASC-01"},
 			Fault: "DeleteUser returns early when it finds no session",
 			mem: on(deleteUser, func(ctx context.Context, m *mem, id string) (*adapter.User, error) {
-				m.mu.RLock()
-				var sessions int
-				for _, s := range m.sessions {
-					if s.UserID == id {
-						sessions++
-					}
-				}
-				m.mu.RUnlock()
-				if sessions == 0 {
-					return nil, m.begin(ctx)
+				if sessions, err := m.ListSessionsByUserID(ctx, id); len(sessions) == 0 || err != nil {
+					return nil, err
 				}
 				return m.DeleteUser(ctx, id)
 			})},
@@ -36,12 +29,7 @@ func cascMutants() []Mutant {
 			mem: func(m *mem, w *with) {
 				last := kept(m.records, "last", func() map[string]string { return map[string]string{} })
 				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) { last[s.UserID] = s.SessionToken })
-				w.deleteUser = dropping(m, func(id string, _ *adapter.User) {
-					m.dropAccounts(id)
-					delete(m.sessions, last[id])
-					m.dropAuthenticators(id)
-					m.dropUser(id)
-				})
+				w.deleteUser = droppingButSessions(m, func(id string) { delete(m.sessions, last[id]) })
 			}},
 		{Name: "declared cascade is not enforced", Listed: "M33", Fails: []string{"CASC-02", "CASC-03", "SESS-22"},
 			AuthJS: true, Fault: "foreign keys are declared but not enforced, and DeleteUser deletes the user only; reading a session without a user fails",
@@ -66,34 +54,26 @@ func cascMutants() []Mutant {
 			Fault: "GetUserByAccount remembers the ID of the owner until the account is unlinked. Deleting the user does not forget it, so nobody else is found by the account.",
 			both:  func(b base, w *with) { rememberingOwners(b, b.common(), w) }},
 		{Name: "accounts survive", Fails: []string{"CASC-03", "CASC-07", "CASC-08"}, AuthJS: true,
-			Fault: "DeleteUser leaves the accounts", mem: writing(deleteUser, func(m *mem, id string) (*adapter.User, error) {
-				u := m.user(id)
-				if u != nil {
-					m.dropSessions(id)
-					m.dropAuthenticators(id)
-					m.dropUser(id)
-				}
-				return u, nil
-			})},
-		{Name: "account key of a deleted user stays taken", Fails: []string{"CASC-03"},
-			Fault: "DeleteUser leaves the keys of the user's accounts in the index.", mem: func(m *mem, w *with) {
-				gone := kept(m.records, "gone", func() map[adapter.AccountKey]bool { return map[adapter.AccountKey]bool{} })
+			Fault: "DeleteUser leaves the accounts",
+			mem: func(m *mem, w *with) {
 				w.deleteUser = dropping(m, func(id string, _ *adapter.User) {
-					for k, a := range m.accounts {
-						if a.UserID == id {
-							gone[k] = true
-						}
-					}
-					m.dropAccounts(id)
 					m.dropSessions(id)
 					m.dropAuthenticators(id)
 					m.dropUser(id)
 				})
+			}},
+		{Name: "account key of a deleted user stays taken", Fails: []string{"CASC-03"},
+			Fault: "DeleteUser leaves the keys of the user's accounts in the index.", mem: func(m *mem, w *with) {
+				gone := kept(m.records, "gone", func() map[adapter.AccountKey]bool { return map[adapter.AccountKey]bool{} })
+				w.deleteUser = prepared(m, m.DeleteUser, func(id *string) {
+					for k, a := range m.accounts {
+						if a.UserID == *id {
+							gone[k] = true
+						}
+					}
+				})
 				w.linkAccount = func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
-					m.mu.RLock()
-					taken := gone[a.Key()]
-					m.mu.RUnlock()
-					if taken {
+					if taken, _ := look(m, &gone, a.Key()); taken {
 						return nil, conflict("the account")
 					}
 					return m.LinkAccount(ctx, a)
@@ -106,59 +86,41 @@ func cascMutants() []Mutant {
 			mem: noting(deleteUser, func(m *mem, _ string, _ *adapter.User) { clear(m.sessions) })},
 		{Name: "tokens that begin with the address are deleted", Fails: []string{"CASC-05"},
 			Fault: "DeleteUser deletes the tokens whose identifiers begin with the address.",
-			lite: on(deleteUser, func(ctx context.Context, l *lite, id string) (*adapter.User, error) {
-				u, err := l.DeleteUser(ctx, id)
-				if u != nil && u.Email != "" {
-					err = l.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier LIKE ? || '%'`, u.Email)
-				}
-				return u, err
+			lite: following(deleteUser, func(ctx context.Context, l *lite, u *adapter.User) error {
+				return l.exec(ctx, `DELETE FROM "verificationToken" WHERE ?1 <> '' AND identifier LIKE ?1 || '%'`, u.Email)
 			})},
 		{Name: "tokens of the address in any case are deleted", Fails: []string{"CASC-05"},
 			Fault: "DeleteUser deletes the tokens of the address without regard to case.",
 			mem: noting(deleteUser, func(m *mem, _ string, u *adapter.User) {
-				for k := range m.tokens {
-					if strings.EqualFold(k.Identifier, u.Email) {
-						delete(m.tokens, k)
-					}
-				}
+				maps.DeleteFunc(m.tokens, func(k adapter.VerificationTokenKey, _ adapter.VerificationToken) bool {
+					return strings.EqualFold(k.Identifier, u.Email)
+				})
 			})},
 		{Name: "passkeys go by the id of the account", Fails: []string{"CASC-05"},
 			Fault: "DeleteUser deletes the authenticators whose ProviderAccountID is that of an account of the user, whoever owns them.",
-			mem: func(m *mem, w *with) {
-				deletedByAccount(m, func(_ context.Context, account adapter.Account) error {
-					defer held(&m.mu)()
-					for _, a := range m.authenticators {
-						if a.ProviderAccountID == account.ProviderAccountID {
-							m.dropAuthenticator(a)
-						}
+			mem: deletedByAccount(func(_ context.Context, m *mem, account adapter.Account) error {
+				defer held(&m.mu)()
+				for _, a := range m.authenticators {
+					if a.ProviderAccountID == account.ProviderAccountID {
+						m.dropAuthenticator(a)
 					}
-					return nil
-				}, w)
-			}},
+				}
+				return nil
+			})},
 		{Name: "passkey rows go by the id of the account", Fails: []string{"CASC-05"},
 			Fault: "DeleteUser deletes from the table of authenticators by providerAccountId, without the user ID.",
-			lite: func(l *lite, w *with) {
-				deletedByAccount(l, func(ctx context.Context, account adapter.Account) error {
-					return l.exec(ctx, `DELETE FROM "authenticator" WHERE providerAccountId = ?`, account.ProviderAccountID)
-				}, w)
-			}},
+			lite: deletedByAccount(func(ctx context.Context, l *lite, account adapter.Account) error {
+				return l.exec(ctx, `DELETE FROM "authenticator" WHERE providerAccountId = ?`, account.ProviderAccountID)
+			})},
 		{Name: "sessions of a user in another case are deleted", Fails: []string{"CASC-05"},
 			Fault: "DeleteUser deletes the sessions whose user ID is the deleted one regardless of case.",
 			mem: noting(deleteUser, func(m *mem, id string, _ *adapter.User) {
-				for token, s := range m.sessions {
-					if strings.EqualFold(s.UserID, id) {
-						delete(m.sessions, token)
-					}
-				}
+				maps.DeleteFunc(m.sessions, func(_ string, s adapter.Session) bool { return strings.EqualFold(s.UserID, id) })
 			})},
 		{Name: "accounts of a user with a blank more are deleted", Fails: []string{"CASC-05"},
 			Fault: "DeleteUser deletes the accounts in a collation that ignores trailing blanks.",
-			lite: on(deleteUser, func(ctx context.Context, l *lite, id string) (*adapter.User, error) {
-				u, err := l.DeleteUser(ctx, id)
-				if u == nil || err != nil {
-					return u, err
-				}
-				return u, l.exec(ctx, `DELETE FROM "account" WHERE userId = ? COLLATE RTRIM`, id)
+			lite: following(deleteUser, func(ctx context.Context, l *lite, u *adapter.User) error {
+				return l.exec(ctx, `DELETE FROM "account" WHERE userId = ? COLLATE RTRIM`, u.ID)
 			})},
 		{Name: "deleting a missing user is an error", Fails: []string{"CASC-06"},
 			Fault: "DeleteUser fails when there is no such user", mem: missing[*mem](deleteUser, notFound("user"))},
@@ -166,14 +128,12 @@ func cascMutants() []Mutant {
 			Fault: "DeleteUser keeps the accounts under the e-mail, and the next user with that e-mail gets them",
 			mem: func(m *mem, w *with) {
 				filed := kept(m.records, "filed", func() map[string][]adapter.Account { return map[string][]adapter.Account{} })
-				w.deleteUser = altered(m.DeleteUser, func(id *string) {
-					m.mu.Lock()
+				w.deleteUser = prepared(m, m.DeleteUser, func(id *string) {
 					for _, a := range m.accounts {
 						if a.UserID == *id {
 							filed[m.users[*id].Email] = append(filed[m.users[*id].Email], a)
 						}
 					}
-					m.mu.Unlock()
 				})
 				w.createUser = noted(m, m.CreateUser, func(u adapter.User, created *adapter.User) {
 					for _, a := range filed[u.Email] {
@@ -185,29 +145,26 @@ func cascMutants() []Mutant {
 			}},
 		{Name: "next user of the id gets the old passkeys", Fails: []string{"CASC-08", "CASC-04"},
 			Fault: "DeleteUser leaves the list of credentials, and the next user with the id has them", mem: func(m *mem, w *with) {
-				w.deleteUser = func(ctx context.Context, id string) (*adapter.User, error) {
-					m.mu.RLock()
+				waiting := kept(m.records, "waiting", func() map[string][]adapter.Authenticator { return map[string][]adapter.Authenticator{} })
+				w.deleteUser = prepared(m, m.DeleteUser, func(id *string) {
 					var left []adapter.Authenticator
-					for _, c := range m.credentials[id] {
+					for _, c := range m.credentials[*id] {
 						left = append(left, m.authenticators[c])
 					}
-					m.mu.RUnlock()
-					waiting := kept(m.records, "waiting", func() map[string][]adapter.Authenticator { return map[string][]adapter.Authenticator{} })
-					waiting[id] = left
-					return m.DeleteUser(ctx, id)
-				}
+					waiting[*id] = left
+				})
 				w.listAuthenticatorsByUserID = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
 					list, err := m.ListAuthenticatorsByUserID(ctx, id)
-					waiting := kept(m.records, "waiting", func() map[string][]adapter.Authenticator { return map[string][]adapter.Authenticator{} })
 					if u, _ := m.GetUser(ctx, id); u != nil {
-						list = append(list, waiting[id]...)
+						left, _ := look(m, &waiting, id)
+						list = append(list, left...)
 					}
 					return list, err
 				}
 			}},
 		{Name: "only the first sessions are deleted", Fails: []string{"CASC-09"},
 			Fault: "DeleteUser deletes 25 sessions at most", mem: func(m *mem, w *with) {
-				w.deleteUser = dropping(m, func(id string, _ *adapter.User) {
+				w.deleteUser = droppingButSessions(m, func(id string) {
 					batch := 25
 					for token, s := range m.sessions {
 						if s.UserID == id && batch > 0 {
@@ -215,9 +172,6 @@ func cascMutants() []Mutant {
 							batch--
 						}
 					}
-					m.dropAccounts(id)
-					m.dropAuthenticators(id)
-					m.dropUser(id)
 				})
 			}},
 		{Name: "user with a hundred records can't be deleted", Fails: []string{"CASC-09"},
@@ -259,15 +213,10 @@ func cascMutants() []Mutant {
 		{Name: "sessions that expired survive their user", Fails: []string{"CASC-11"},
 			Fault: "DeleteUser deletes the sessions that have not expired; the others are found again when the ID is used again",
 			mem: func(m *mem, w *with) {
-				w.deleteUser = dropping(m, func(id string, _ *adapter.User) {
-					m.dropAccounts(id)
-					for token, s := range m.sessions {
-						if s.UserID == id && s.Expires.After(m.clock.Now()) {
-							delete(m.sessions, token)
-						}
-					}
-					m.dropAuthenticators(id)
-					m.dropUser(id)
+				w.deleteUser = droppingButSessions(m, func(id string) {
+					maps.DeleteFunc(m.sessions, func(_ string, s adapter.Session) bool {
+						return s.UserID == id && s.Expires.After(m.clock.Now())
+					})
 				})
 			}},
 		{Name: "deletion uses an index that expires", Fails: []string{"CASC-11"},
@@ -283,35 +232,22 @@ func cascMutants() []Mutant {
 		{Name: "deletion frees an address that another user has", Fails: []string{"CASC-12"},
 			Fault: "DeleteUser frees the address that the user was created with, although another user has it now.",
 			mem: func(m *mem, w *with) {
-				first := func() map[string]string {
-					return kept(m.records, "first addresses", func() map[string]string { return map[string]string{} })
-				}
-				w.createUser = noted(m, m.CreateUser, func(_ adapter.User, got *adapter.User) { first()[got.ID] = got.Email })
-				w.deleteUser = noted(m, m.DeleteUser, func(id string, _ *adapter.User) { delete(m.emails, first()[id]) })
+				first := kept(m.records, "first addresses", func() map[string]string { return map[string]string{} })
+				w.createUser = noted(m, m.CreateUser, func(_ adapter.User, got *adapter.User) { first[got.ID] = got.Email })
+				w.deleteUser = noted(m, m.DeleteUser, func(id string, _ *adapter.User) { delete(m.emails, first[id]) })
 			}},
 		{Name: "deletion deletes sessions that were moved", Fails: []string{"CASC-12", "SESS-23"},
 			Fault: "Sessions are stored with the user who signed in; deleting that user deletes a session that another user has now.",
-			lite: func(l *lite, w *with) {
-				w.createSession = func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
-					got, err := l.CreateSession(ctx, s)
-					if err == nil {
-						if err := l.exec(ctx, `CREATE TABLE IF NOT EXISTS began (userId TEXT, sessionToken TEXT)`); err != nil {
-							return nil, err
-						}
-						if err := l.exec(ctx, `INSERT INTO began VALUES (?, ?)`, s.UserID, s.SessionToken); err != nil {
-							return nil, err
-						}
+			lite: together(
+				following(createSession, func(ctx context.Context, l *lite, s *adapter.Session) error {
+					if err := l.exec(ctx, `CREATE TABLE IF NOT EXISTS began (userId TEXT, sessionToken TEXT)`); err != nil {
+						return err
 					}
-					return got, err
-				}
-				w.deleteUser = func(ctx context.Context, id string) (*adapter.User, error) {
-					u, err := l.DeleteUser(ctx, id)
-					if err == nil && u != nil {
-						err = l.exec(ctx, `DELETE FROM "session" WHERE sessionToken IN (SELECT sessionToken FROM began WHERE userId = ?)`, id)
-					}
-					return u, err
-				}
-			}},
+					return l.exec(ctx, `INSERT INTO began VALUES (?, ?)`, s.UserID, s.SessionToken)
+				}),
+				following(deleteUser, func(ctx context.Context, l *lite, u *adapter.User) error {
+					return l.exec(ctx, `DELETE FROM "session" WHERE sessionToken IN (SELECT sessionToken FROM began WHERE userId = ?)`, u.ID)
+				}))},
 	}
 }
 
@@ -352,34 +288,33 @@ func deletionByIndex(m *mem, w *with) {
 		if err != nil {
 			return nil, err
 		}
-		return m.drop(ctx, id, func(_ *adapter.User) {
+		return droppingButSessions(m, func(string) {
 			for _, s := range known {
 				delete(m.sessions, s.SessionToken)
 			}
-			m.dropAccounts(id)
-			m.dropAuthenticators(id)
-			m.dropUser(id)
-		})
+		})(ctx, id)
 	}
 
 }
 
 // deletedByAccount calls remove for each account of a deleted user.
-func deletedByAccount(b base, remove func(context.Context, adapter.Account) error, w *with) {
-	w.deleteUser = func(ctx context.Context, id string) (*adapter.User, error) {
-		accounts, err := b.ListAccountsByUserID(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		u, err := b.DeleteUser(ctx, id)
-		if u == nil || err != nil {
-			return u, err
-		}
-		for _, a := range accounts {
-			if err := remove(ctx, a); err != nil {
+func deletedByAccount[B base](remove func(context.Context, B, adapter.Account) error) func(B, *with) {
+	return func(b B, w *with) {
+		w.deleteUser = func(ctx context.Context, id string) (*adapter.User, error) {
+			accounts, err := b.ListAccountsByUserID(ctx, id)
+			if err != nil {
 				return nil, err
 			}
+			u, err := b.DeleteUser(ctx, id)
+			if u == nil || err != nil {
+				return u, err
+			}
+			for _, a := range accounts {
+				if err := remove(ctx, b, a); err != nil {
+					return nil, err
+				}
+			}
+			return u, nil
 		}
-		return u, nil
 	}
 }

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -43,41 +44,19 @@ func concMutants() []Mutant {
 			})},
 		{Name: "e-mail race", Fails: []string{"CONC-03", "CONC-10"}, Races: true,
 			Fault: "CreateUser checks whether the e-mail is taken, then stores in a second step",
-			mem: on(createUser, func(ctx context.Context, m *mem, u adapter.User) (*adapter.User, error) {
-				m.mu.RLock()
-				_, taken := m.emails[u.Email]
-				_, exists := m.users[u.ID]
-				m.mu.RUnlock()
-				if taken || exists {
-					return nil, conflict("the e-mail or the id")
-				}
-				gap()
-				return write(ctx, m, func() (*adapter.User, error) {
-					if u.ID == "" {
-						u.ID = newID()
-					}
+			mem: inTwoSteps(createUser, func(m *mem, u adapter.User) error { return freeUser(m.records, &u) },
+				func(m *mem, u adapter.User) (*adapter.User, error) {
+					u.ID = cmp.Or(u.ID, newID())
 					m.putUser(u)
 					return new(copyUser(u)), nil
-				})
-			})},
+				})},
 		{Name: "account race", Fails: []string{"CONC-04"}, Races: true,
 			Fault: "LinkAccount checks whether the pair is taken, then stores in a second step",
-			mem: on(linkAccount, func(ctx context.Context, m *mem, a adapter.Account) (*adapter.Account, error) {
-				m.mu.RLock()
-				_, taken := m.accounts[a.Key()]
-				_, known := m.users[a.UserID]
-				m.mu.RUnlock()
-				if taken {
-					return nil, conflict("the account")
-				}
-				if !known {
-					return nil, notFound("user")
-				}
-				gap()
-				return write(ctx, m, func() (*adapter.Account, error) {
-					m.accounts[a.Key()] = copyAccount(a)
-					return new(copyAccount(a)), nil
-				})
+			mem: inTwoSteps(linkAccount, func(m *mem, a adapter.Account) error {
+				return creatable(m.records, m.accounts, a.Key(), "the account", a.UserID)
+			}, func(m *mem, a adapter.Account) (*adapter.Account, error) {
+				m.accounts[a.Key()] = copyAccount(a)
+				return new(copyAccount(a)), nil
 			})},
 		{Name: "session race", Fails: []string{"CONC-05"}, Races: true,
 			Fault: "CreateSession checks whether the token is taken, then stores in a second step",
@@ -100,22 +79,11 @@ func concMutants() []Mutant {
 			})},
 		{Name: "credential race", Fails: []string{"CONC-06"}, Races: true,
 			Fault: "CreateAuthenticator checks whether the credential is taken, then stores in a second step",
-			mem: on(createAuthenticator, func(ctx context.Context, m *mem, a adapter.Authenticator) (*adapter.Authenticator, error) {
-				m.mu.RLock()
-				_, taken := m.authenticators[a.CredentialID]
-				_, known := m.users[a.UserID]
-				m.mu.RUnlock()
-				if taken {
-					return nil, conflict("the credential id")
-				}
-				if !known {
-					return nil, notFound("user")
-				}
-				gap()
-				return write(ctx, m, func() (*adapter.Authenticator, error) {
-					m.putAuthenticator(a)
-					return new(copyAuthenticator(a)), nil
-				})
+			mem: inTwoSteps(createAuthenticator, func(m *mem, a adapter.Authenticator) error {
+				return creatable(m.records, m.authenticators, a.CredentialID, "the credential id", a.UserID)
+			}, func(m *mem, a adapter.Authenticator) (*adapter.Authenticator, error) {
+				m.putAuthenticator(a)
+				return new(copyAuthenticator(a)), nil
 			})},
 		{Name: "new name brings a passkey back", Fails: []string{"CONC-07"}, Races: true,
 			Fault: "RenameAuthenticator reads the record, changes it and writes the whole of it. If it is deleted in between, it is there again.",
@@ -149,9 +117,7 @@ func concMutants() []Mutant {
 		{Name: "update undoes deletion", Fails: []string{"CONC-07", "CONC-14"}, Races: true,
 			Fault: "UpdateSession reads the session, then stores all of it, also if it was deleted meanwhile",
 			mem: on(updateSession, func(ctx context.Context, m *mem, update adapter.SessionUpdate) (*adapter.Session, error) {
-				m.mu.RLock()
-				s, ok := m.sessions[update.SessionToken]
-				m.mu.RUnlock()
+				s, ok := look(m, &m.sessions, update.SessionToken)
 				if !ok {
 					return nil, m.begin(ctx)
 				}
@@ -243,37 +209,20 @@ func concMutants() []Mutant {
 					return m.UpdateAuthenticatorCounter(ctx, id, counter)
 				}
 				gap()
-				return write(ctx, m, func() (*adapter.Authenticator, error) {
-					a, ok := m.authenticators[id]
-					if !ok {
-						return nil, notFound("authenticator")
-					}
+				return reworked(ctx, m, id, func(a *adapter.Authenticator) bool {
 					a.Counter += counter - before.Counter
-					m.authenticators[id] = a
-					return new(copyAuthenticator(a)), nil
+					return true
 				})
 			})},
 		{Name: "address race", Fails: []string{"CONC-10"}, Races: true,
 			Fault: "UpdateUser checks whether the e-mail is taken, then stores in a second step",
-			mem: on(updateUser, func(ctx context.Context, m *mem, update adapter.UserUpdate) (*adapter.User, error) {
+			mem: inTwoSteps(updateUser, func(m *mem, update adapter.UserUpdate) error {
 				email, set := update.Email.Get()
-				m.mu.RLock()
-				holder, taken := m.emails[email]
-				m.mu.RUnlock()
-				if set && taken && holder != update.ID {
-					return nil, conflict("the e-mail")
+				if holder, taken := m.emails[email]; set && taken && holder != update.ID {
+					return conflict("the e-mail")
 				}
-				gap()
-				return write(ctx, m, func() (*adapter.User, error) {
-					u, ok := m.users[update.ID]
-					if !ok {
-						return nil, notFound("user")
-					}
-					update.Apply(&u)
-					m.putUser(u)
-					return new(copyUser(u)), nil
-				})
-			})},
+				return nil
+			}, (*mem).updateAnyUser)},
 		{Name: "change of address is a delete and an insert", Fails: []string{"CONC-10"}, Races: true,
 			Fault: "UpdateUser with a new address deletes the user and inserts it again; the user is absent between the two.",
 			mem: on(updateUser, func(ctx context.Context, m *mem, u adapter.UserUpdate) (*adapter.User, error) {
@@ -334,23 +283,12 @@ func concMutants() []Mutant {
 			})},
 		{Name: "deletion races creation", Fails: []string{"CONC-11"}, Races: true,
 			Fault: "CreateSession checks that the user exists, then stores; a session of a user who was deleted meanwhile belongs to the next user with the id",
-			mem: on(createSession, func(ctx context.Context, m *mem, s adapter.Session) (*adapter.Session, error) {
-				m.mu.RLock()
-				_, known := m.users[s.UserID]
-				_, taken := m.sessions[s.SessionToken]
-				m.mu.RUnlock()
-				if !known {
-					return nil, notFound("user")
-				}
-				if taken {
-					return nil, conflict("the session token")
-				}
-				gap()
-				return write(ctx, m, func() (*adapter.Session, error) {
-					s = copySession(s)
-					m.sessions[s.SessionToken] = s
-					return &s, nil
-				})
+			mem: inTwoSteps(createSession, func(m *mem, s adapter.Session) error {
+				return creatable(m.records, m.sessions, s.SessionToken, "the session token", s.UserID)
+			}, func(m *mem, s adapter.Session) (*adapter.Session, error) {
+				s = copySession(s)
+				m.sessions[s.SessionToken] = s
+				return &s, nil
 			})},
 		{Name: "deletion races a move", Fails: []string{"CONC-11"}, Races: true,
 			Fault: "UpdateSession checks that the new owner exists, then stores; a session that is given to a user who is being deleted belongs to the next user with the id.",
@@ -621,9 +559,7 @@ func concMutants() []Mutant {
 				versions := kept(m.records, "versions", func() map[string]int { return map[string]int{} })
 				w.updateSession = func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
 					for range 3 {
-						m.mu.RLock()
-						version := versions[u.SessionToken]
-						m.mu.RUnlock()
+						version, _ := look(m, &versions, u.SessionToken)
 						gap()
 						m.mu.Lock()
 						same := versions[u.SessionToken] == version
@@ -692,13 +628,7 @@ func concMutants() []Mutant {
 					gap()
 					return b.UpdateSession(ctx, u)
 				}
-				copied := func(s *adapter.Session) *adapter.Session {
-					if s == nil {
-						return nil
-					}
-					return new(copySession(*s))
-				}
-				w.updateSession = inOneFlightBy(func(u adapter.SessionUpdate) string { return u.SessionToken }, update, copied)
+				w.updateSession = inOneFlightBy(func(u adapter.SessionUpdate) string { return u.SessionToken }, update, copyPointer)
 			}},
 		{Name: "locked passkey is not renamed", OnLite: "locked row of a passkey is skipped", Fails: []string{"CONC-20"},
 			Races: true, Fault: "RenameAuthenticator does not wait for another call that renames the same authenticator. It returns nil, as for an absent one.",
@@ -793,29 +723,15 @@ func concMutants() []Mutant {
 			})},
 		{Name: "tokens are counted, then deleted", Fails: []string{"CONC-21"}, Races: true,
 			Fault: "DeleteVerificationTokens counts the tokens and then deletes them. It does not count a token that is created in between, and deletes it.",
-			mem: on(deleteTokens, func(ctx context.Context, m *mem, identifier string) (int64, error) {
-				m.mu.RLock()
-				var n int64
-				for key := range m.tokens {
-					if key.Identifier == identifier {
-						n++
-					}
-				}
-				m.mu.RUnlock()
-				gap()
-				_, err := m.DeleteVerificationTokens(ctx, identifier)
-				return n, err
-			})},
+			mem:   countedFirst},
 		{Name: "new token falls out of the set", Fails: []string{"CONC-21"}, Races: true,
 			Fault: "The tokens of an identifier are in a set. DeleteVerificationTokens reads the set, deletes its tokens and then drops the set: a token that is created in between can be used, but not deleted.",
 			mem: func(m *mem, w *with) {
 				gone := kept(m.records, "gone", func() map[adapter.VerificationTokenKey]bool { return map[adapter.VerificationTokenKey]bool{} })
-				w.createVerificationToken = altered(m.CreateVerificationToken, func(t *adapter.VerificationToken) {
-					m.mu.Lock()
+				w.createVerificationToken = prepared(m, m.CreateVerificationToken, func(t *adapter.VerificationToken) {
 					delete(gone, t.Key())
-					m.mu.Unlock()
 				})
-				w.deleteVerificationTokens = func(ctx context.Context, identifier string) (n int64, err error) {
+				w.deleteVerificationTokens = func(ctx context.Context, identifier string) (int64, error) {
 					if err := m.begin(ctx); err != nil {
 						return 0, err
 					}
@@ -827,12 +743,11 @@ func concMutants() []Mutant {
 					m.mu.RUnlock()
 					gap()
 					return write(ctx, m, func() (int64, error) {
+						n := removed(m.tokens, func(key adapter.VerificationTokenKey, _ adapter.VerificationToken) bool {
+							return set[key]
+						})
 						for key := range m.tokens {
-							switch {
-							case set[key]:
-								delete(m.tokens, key)
-								n++
-							case key.Identifier == identifier:
+							if key.Identifier == identifier {
 								gone[key] = true
 							}
 						}
@@ -841,6 +756,31 @@ func concMutants() []Mutant {
 				}
 			}},
 	}
+}
+
+// inTwoSteps checks and then stores. Other calls run between the two steps.
+func inTwoSteps[A, T any](x method[A, *T], check func(*mem, A) error, store func(*mem, A) (*T, error)) func(*mem, *with) {
+	return on(x, func(ctx context.Context, m *mem, a A) (*T, error) {
+		m.mu.RLock()
+		err := check(m, a)
+		m.mu.RUnlock()
+		if err != nil {
+			return nil, err
+		}
+		gap()
+		return write(ctx, m, func() (*T, error) { return store(m, a) })
+	})
+}
+
+// updateAnyUser updates a user without a look at the index of addresses. The caller holds the lock.
+func (m *mem) updateAnyUser(update adapter.UserUpdate) (*adapter.User, error) {
+	u, ok := m.users[update.ID]
+	if !ok {
+		return nil, notFound("user")
+	}
+	update.Apply(&u)
+	m.putUser(u)
+	return new(copyUser(u)), nil
 }
 
 // insertedTwice stores a pair a second time if another call has created it since this call looked.

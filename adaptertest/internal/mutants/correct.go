@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -88,7 +89,7 @@ func AllCorrect() []Correct {
 		{Name: "assigns its own ids", mem: given[*mem](createUser, func(u *adapter.User) { u.ID = "" }),
 			harness: func(h *adaptertest.Harness) { h.Declarations.AssignsIDs = true }},
 		{Name: "keeps addresses in lower case", mem: func(m *mem, w *with) {
-			storing(m, func(record any) {
+			storing[*mem](func(record any) {
 				switch r := record.(type) {
 				case *adapter.User:
 					r.Email = lowerASCII(r.Email)
@@ -100,7 +101,7 @@ func AllCorrect() []Correct {
 				case *adapter.VerificationToken:
 					r.Identifier = lowerASCII(r.Identifier)
 				}
-			}, w)
+			})(m, w)
 			w.getUserByEmail = rekeyed(m.GetUserByEmail, lowerASCII)
 			w.createUserWithAccount = func(ctx context.Context, u adapter.User, a adapter.Account, passkey *adapter.Authenticator) (*adapter.User, error) {
 				u.Email = lowerASCII(u.Email)
@@ -110,14 +111,14 @@ func AllCorrect() []Correct {
 
 		},
 			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }},
-		{Name: "keeps whole seconds", mem: func(m *mem, w *with) {
-			storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Second) }), w)
-		},
+		{Name: "keeps whole seconds", mem: storing[*mem](instants(func(t time.Time) time.Time {
+			return t.Truncate(time.Second)
+		})),
 			harness: func(h *adaptertest.Harness) { h.Declarations.Precision = time.Second },
 			Except:  "TIME-03"},
-		{Name: "keeps whole milliseconds", mem: func(m *mem, w *with) {
-			storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Millisecond) }), w)
-		}},
+		{Name: "keeps whole milliseconds", mem: storing[*mem](instants(func(t time.Time) time.Time {
+			return t.Truncate(time.Millisecond)
+		}))},
 		{Name: "returns no record where it is optional", mem: func(m *mem, w *with) {
 			w.linkAccount = silent(m.LinkAccount)
 			w.unlinkAccount = silent(m.UnlinkAccount)
@@ -153,16 +154,7 @@ func AllCorrect() []Correct {
 			}
 		}},
 		{Name: "replaces a pair, refuses lower counters and other owners", mem: func(m *mem, w *with) {
-			w.createVerificationToken = func(ctx context.Context, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-				if t.Identifier == "" || t.Token == "" {
-					return nil, errEmpty
-				}
-				return write(ctx, m, func() (*adapter.VerificationToken, error) {
-					t = copyToken(t)
-					m.tokens[t.Key()] = t
-					return &t, nil
-				})
-			}
+			replacingToken(m, w)
 			w.updateSession = func(ctx context.Context, update adapter.SessionUpdate) (*adapter.Session, error) {
 				if id, set := update.UserID.Get(); set {
 					if s, _ := m.GetSessionAndUser(ctx, update.SessionToken); s != nil && s.Session.UserID != id {
@@ -172,23 +164,9 @@ func AllCorrect() []Correct {
 				return m.UpdateSession(ctx, update)
 			}
 		}},
-		{Name: "refuses values that it can't store", mem: func(m *mem, w *with) {
-			refuse := func(record any) error {
-				var odd bool
-				texts(func(s string) string {
-					odd = odd || strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl) || strings.ToValidUTF8(s, "") != s || len(s) > 70_000
-					return s
-				})(record)
-				if odd {
-					return errors.New("mem: the value can't be stored")
-				}
-				return nil
-			}
-			w.linkAccount = checked(m.LinkAccount, refuse)
-			w.createSession = checked(m.CreateSession, refuse)
-			w.createVerificationToken = checked(m.CreateVerificationToken, refuse)
-			w.createAuthenticator = checked(m.CreateAuthenticator, refuse)
-		}},
+		{Name: "refuses values that it can't store", mem: together(refusing(linkAccount, errOdd, odd[adapter.Account]),
+			refusing(createSession, errOdd, odd[adapter.Session]), refusing(createToken, errOdd, odd[adapter.VerificationToken]),
+			refusing(createAuthenticator, errOdd, odd[adapter.Authenticator]))},
 		{Name: "has sessions only", mem: func(_ *mem, w *with) {
 			w.missing = []string{
 				"GetUserByEmail", "GetUserByAccount", "UpdateUser", "DeleteUser", "LinkAccount", "UnlinkAccount", "GetAccount",
@@ -216,22 +194,20 @@ func AllCorrect() []Correct {
 				u.ID = x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:32]
 			}
 		})},
-		{Name: "keeps whole microseconds", mem: func(m *mem, w *with) {
-			storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Microsecond) }), w)
-		}},
-		{Name: "is slow", mem: func(m *mem, w *with) {
-			around(m, func(ctx context.Context, call func() error) error {
-				select {
-				case <-time.After(time.Millisecond):
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-				return call()
-			}, w)
-		}, only: []string{"CAP", "USER", "SESS", "VTOK", "CTX", "TIME", "LIFE", "ERR", "TEDIT", "SIGNUP"}},
+		{Name: "keeps whole microseconds", mem: storing[*mem](instants(func(t time.Time) time.Time {
+			return t.Truncate(time.Microsecond)
+		}))},
+		{Name: "is slow", mem: around[*mem](func(ctx context.Context, call func() error) error {
+			select {
+			case <-time.After(time.Millisecond):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			return call()
+		}), only: []string{"CAP", "USER", "SESS", "VTOK", "CTX", "TIME", "LIFE", "ERR", "TEDIT", "SIGNUP"}},
 		{Name: "makes one call at a time", mem: func(m *mem, w *with) {
 			turn := make(chan struct{}, 1)
-			around(m, func(ctx context.Context, call func() error) error {
+			around[*mem](func(ctx context.Context, call func() error) error {
 				select {
 				case turn <- struct{}{}:
 				case <-ctx.Done():
@@ -239,27 +215,23 @@ func AllCorrect() []Correct {
 				}
 				defer func() { <-turn }()
 				return call()
-			}, w)
+			})(m, w)
 		}},
-		{Name: "tries again when the store is busy", mem: func(m *mem, w *with) {
-			around(m, func(ctx context.Context, call func() error) error {
-				for range 3 {
-					if mathrand.IntN(3) > 0 {
-						break
-					}
-					runtime.Gosched() // the store was busy before it did anything
+		{Name: "tries again when the store is busy", mem: around[*mem](func(ctx context.Context, call func() error) error {
+			for range 3 {
+				if mathrand.IntN(3) > 0 {
+					break
 				}
-				return call()
-			}, w)
-		}},
-		{Name: "wraps errors twice", mem: func(m *mem, w *with) {
-			around(m, func(_ context.Context, call func() error) error {
-				if err := call(); err != nil {
-					return fmt.Errorf("store: %w", fmt.Errorf("call: %w", err))
-				}
-				return nil
-			}, w)
-		}},
+				runtime.Gosched() // the store was busy before it did anything
+			}
+			return call()
+		})},
+		{Name: "wraps errors twice", mem: around[*mem](func(_ context.Context, call func() error) error {
+			if err := call(); err != nil {
+				return fmt.Errorf("store: %w", fmt.Errorf("call: %w", err))
+			}
+			return nil
+		})},
 		{Name: "one goroutine makes all calls", mem: func(m *mem, w *with) {
 			queue := make(chan func())
 			go func() {
@@ -268,7 +240,7 @@ func AllCorrect() []Correct {
 				}
 			}()
 			runtime.AddCleanup(m, func(q chan func()) { close(q) }, queue)
-			around(m, func(ctx context.Context, call func() error) error {
+			around[*mem](func(ctx context.Context, call func() error) error {
 				done := make(chan error, 1)
 				select {
 				case queue <- func() { done <- call() }:
@@ -276,10 +248,10 @@ func AllCorrect() []Correct {
 				case <-ctx.Done():
 					return ctx.Err()
 				}
-			}, w)
+			})(m, w)
 		}, Except: "LIFE-04"}, // the goroutine ends when the garbage collector removes the adapter
 		{Name: "copies all records for each write", mem: func(m *mem, w *with) {
-			around(m, func(_ context.Context, call func() error) error {
+			around[*mem](func(_ context.Context, call func() error) error {
 				err := call()
 				if mathrand.IntN(20) == 0 {
 					defer held(&m.mu)()
@@ -287,7 +259,7 @@ func AllCorrect() []Correct {
 					m.sessions, m.tokens, m.authenticators = maps.Clone(m.sessions), maps.Clone(m.tokens), maps.Clone(m.authenticators)
 				}
 				return err
-			}, w)
+			})(m, w)
 		}},
 		{Name: "lists in any order", mem: func(m *mem, w *with) {
 			w.listAuthenticatorsByUserID = shuffled(m.ListAuthenticatorsByUserID)
@@ -310,17 +282,10 @@ func AllCorrect() []Correct {
 				return nil, adapter.ErrUnsupported
 			}
 			w.touchAuthenticator = func(ctx context.Context, id string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
-				return write(ctx, m, func() (*adapter.Authenticator, error) {
-					a, ok := m.authenticators[id]
-					if !ok {
-						return nil, notFound("authenticator")
-					}
-					if a.Counter != from {
-						return nil, nil
-					}
+				return reworked(ctx, m, id, func(a *adapter.Authenticator) bool {
+					same := a.Counter == from
 					a.Counter = to
-					m.authenticators[id] = a
-					return new(copyAuthenticator(a)), nil
+					return same
 				})
 			}
 		}},
@@ -407,49 +372,51 @@ func silent[A, T any](method func(context.Context, A) (*T, error)) func(context.
 	}
 }
 
-// checked refuses some arguments of a call.
-func checked[A, T any](method func(context.Context, A) (*T, error), refuse func(record any) error) func(context.Context, A) (*T, error) {
-	return func(ctx context.Context, arg A) (*T, error) {
-		given := arg
-		if err := refuse(&given); err != nil {
-			return nil, err
-		}
-		return method(ctx, arg)
-	}
+var errOdd = errors.New("mem: the value can't be stored")
+
+// odd reports whether a store may be unable to store a record.
+func odd[A any](_ *mem, record A) (is bool) {
+	texts(func(s string) string {
+		is = is || strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) || len(s) > 70_000
+		return s
+	})(&record)
+	return is
 }
 
 // around wraps every method.
-func around(b base, f func(ctx context.Context, call func() error) error, w *with) {
-	w.createUser = within(b.CreateUser, f)
-	w.getUser = within(b.GetUser, f)
-	w.getUserByEmail = within(b.GetUserByEmail, f)
-	w.getUserByAccount = within(b.GetUserByAccount, f)
-	w.updateUser = within(b.UpdateUser, f)
-	w.deleteUser = within(b.DeleteUser, f)
-	w.linkAccount = within(b.LinkAccount, f)
-	w.unlinkAccount = within(b.UnlinkAccount, f)
-	w.getAccount = func(ctx context.Context, id, provider string) (*adapter.Account, error) {
-		return within(func(ctx context.Context, id string) (*adapter.Account, error) { return b.GetAccount(ctx, id, provider) }, f)(ctx, id)
+func around[B base](f func(ctx context.Context, call func() error) error) func(B, *with) {
+	return func(b B, w *with) {
+		w.createUser = within(b.CreateUser, f)
+		w.getUser = within(b.GetUser, f)
+		w.getUserByEmail = within(b.GetUserByEmail, f)
+		w.getUserByAccount = within(b.GetUserByAccount, f)
+		w.updateUser = within(b.UpdateUser, f)
+		w.deleteUser = within(b.DeleteUser, f)
+		w.linkAccount = within(b.LinkAccount, f)
+		w.unlinkAccount = within(b.UnlinkAccount, f)
+		w.getAccount = func(ctx context.Context, id, provider string) (*adapter.Account, error) {
+			return within(func(ctx context.Context, id string) (*adapter.Account, error) { return b.GetAccount(ctx, id, provider) }, f)(ctx, id)
+		}
+		w.createSession = within(b.CreateSession, f)
+		w.getSessionAndUser = within(b.GetSessionAndUser, f)
+		w.updateSession = within(b.UpdateSession, f)
+		w.deleteSession = within(b.DeleteSession, f)
+		w.createVerificationToken = within(b.CreateVerificationToken, f)
+		w.useVerificationToken = within(b.UseVerificationToken, f)
+		w.createAuthenticator = within(b.CreateAuthenticator, f)
+		w.getAuthenticator = within(b.GetAuthenticator, f)
+		w.listAuthenticatorsByUserID = within(b.ListAuthenticatorsByUserID, f)
+		w.updateAuthenticatorCounter = func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
+			return within(func(ctx context.Context, id string) (*adapter.Authenticator, error) {
+				return b.UpdateAuthenticatorCounter(ctx, id, counter)
+			}, f)(ctx, id)
+		}
+		w.deleteExpired = within(b.DeleteExpired, f)
+		w.listAccountsByUserID = within(b.ListAccountsByUserID, f)
+		w.updateAccount = within(b.UpdateAccount, f)
+		w.listSessionsByUserID = within(b.ListSessionsByUserID, f)
+		w.deleteVerificationTokens = within(b.DeleteVerificationTokens, f)
 	}
-	w.createSession = within(b.CreateSession, f)
-	w.getSessionAndUser = within(b.GetSessionAndUser, f)
-	w.updateSession = within(b.UpdateSession, f)
-	w.deleteSession = within(b.DeleteSession, f)
-	w.createVerificationToken = within(b.CreateVerificationToken, f)
-	w.useVerificationToken = within(b.UseVerificationToken, f)
-	w.createAuthenticator = within(b.CreateAuthenticator, f)
-	w.getAuthenticator = within(b.GetAuthenticator, f)
-	w.listAuthenticatorsByUserID = within(b.ListAuthenticatorsByUserID, f)
-	w.updateAuthenticatorCounter = func(ctx context.Context, id string, counter int64) (*adapter.Authenticator, error) {
-		return within(func(ctx context.Context, id string) (*adapter.Authenticator, error) {
-			return b.UpdateAuthenticatorCounter(ctx, id, counter)
-		}, f)(ctx, id)
-	}
-	w.deleteExpired = within(b.DeleteExpired, f)
-	w.listAccountsByUserID = within(b.ListAccountsByUserID, f)
-	w.updateAccount = within(b.UpdateAccount, f)
-	w.listSessionsByUserID = within(b.ListSessionsByUserID, f)
-	w.deleteVerificationTokens = within(b.DeleteVerificationTokens, f)
 }
 
 func within[A, T any](method func(context.Context, A) (T, error), f func(context.Context, func() error) error) func(context.Context, A) (T, error) {

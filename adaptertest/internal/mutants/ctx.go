@@ -34,22 +34,15 @@ func ctxMutants() []Mutant {
 			})},
 		{Name: "cancelled write reports success", Fails: []string{"CTX-01", "CTX-03"},
 			Fault: "CreateAuthenticator and CreateSession return their argument when the context ends",
-			lite: func(l *lite, w *with) {
-				w.createSession = func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
-					created, err := l.CreateSession(ctx, s)
-					if errors.Is(err, context.Canceled) {
+			lite: together(
+				answering(createSession, context.Canceled,
+					func(_ context.Context, _ *lite, s adapter.Session) (*adapter.Session, error) {
 						return &s, nil
-					}
-					return created, err
-				}
-				w.createAuthenticator = func(ctx context.Context, a adapter.Authenticator) (*adapter.Authenticator, error) {
-					created, err := l.CreateAuthenticator(ctx, a)
-					if errors.Is(err, context.Canceled) {
+					}),
+				answering(createAuthenticator, context.Canceled,
+					func(_ context.Context, _ *lite, a adapter.Authenticator) (*adapter.Authenticator, error) {
 						return new(copyAuthenticator(a)), nil
-					}
-					return created, err
-				}
-			}},
+					}))},
 		{Name: "cause in place of the context's error", Fails: []string{"CTX-01"},
 			Fault: "A call whose context has ended returns the cause that the caller gave, which does not match context.Canceled.",
 			mem: func(m *mem, w *with) {
@@ -76,13 +69,7 @@ func ctxMutants() []Mutant {
 			}},
 		{Name: "deadline is another error", Fails: []string{"CTX-02"},
 			Fault: "the error of a call whose deadline passes does not match context.DeadlineExceeded",
-			lite: on(getUser, func(ctx context.Context, l *lite, id string) (*adapter.User, error) {
-				u, err := l.GetUser(ctx, id)
-				if errors.Is(err, context.DeadlineExceeded) {
-					err = errors.New("lite: query timeout")
-				}
-				return u, err
-			})},
+			lite:  failing[*lite](getUser, context.DeadlineExceeded, errors.New("lite: query timeout"))},
 		{Name: "second read of a session is not checked", Fails: []string{"CTX-03"},
 			Fault: "GetSessionAndUser reads the session and then the user, and ignores the error of the second read: a call that is cancelled in between finds nothing.",
 			mem: on(getSessionAndUser, func(ctx context.Context, m *mem, token string) (*adapter.SessionAndUser, error) {
@@ -164,65 +151,23 @@ func ctxMutants() []Mutant {
 		{Name: "calls for one key share a context", Fails: []string{"CTX-06"},
 			Fault: "GetSessionAndUser joins a running call for the same token, and fails if the context of that call ends",
 			lite: func(l *lite, w *with) {
-				type flight struct {
-					done  chan struct{}
-					found *adapter.SessionAndUser
-					err   error
-				}
-				var mu sync.Mutex
-				flights := map[string]*flight{}
-				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-					mu.Lock()
-					f, joined := flights[token]
-					if !joined {
-						f = &flight{done: make(chan struct{})}
-						flights[token] = f
-					}
-					mu.Unlock()
-					if joined {
-						<-f.done
-						if f.found == nil {
-							return nil, f.err
-						}
-						return new(*f.found), f.err
-					}
-					f.found, f.err = l.GetSessionAndUser(ctx, token)
-					mu.Lock()
-					delete(flights, token)
-					mu.Unlock()
-					close(f.done)
-					return f.found, f.err
-				}
+				w.getSessionAndUser = inOneFlight(l.GetSessionAndUser, copyPointer)
 			}},
 		{Name: "callers share one lookup", Fails: []string{"CTX-06"},
 			Fault: "Callers of GetSessionAndUser wait for one query, also if it began before a write or its caller gave up.",
 			lite: func(l *lite, w *with) {
-				var mu sync.Mutex
-				flights := map[string]*flight{}
+				flights := flightsOf(func(token string) string { return token }, l.GetSessionAndUser)
 				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-					mu.Lock()
-					f, ok := flights[token]
-					if !ok {
-						f = &flight{done: make(chan struct{})}
-						flights[token] = f
-					}
-					mu.Unlock()
-					if !ok {
-						f.s, f.err = l.GetSessionAndUser(ctx, token)
-						mu.Lock()
-						delete(flights, token)
-						mu.Unlock()
-						close(f.done)
-					}
+					f := flights(ctx, token)
 					select {
-					case <-f.done:
+					case <-f.landed:
 					case <-ctx.Done():
 						return nil, ctx.Err()
 					}
-					if f.s == nil {
+					if f.result == nil {
 						return nil, f.err
 					}
-					return &adapter.SessionAndUser{Session: f.s.Session, User: copyUser(f.s.User)}, f.err
+					return &adapter.SessionAndUser{Session: f.result.Session, User: copyUser(f.result.User)}, f.err
 				}
 			}},
 		{Name: "first call cancelled, all calls cancelled", Fails: []string{"CTX-06"},
@@ -317,13 +262,6 @@ func underSemaphore[A, T any](m *mem, call func(context.Context, A) (T, error)) 
 			return result, ctx.Err()
 		}
 	}
-}
-
-// flight is a query that several callers wait for.
-type flight struct {
-	done chan struct{}
-	s    *adapter.SessionAndUser
-	err  error
 }
 
 // after makes a call after another function has returned no error.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,69 +17,55 @@ import (
 func dataMutants() []Mutant {
 	return []Mutant{
 		{Name: "provider tokens exchanged", Fails: []string{"DATA-01", "ACCT-02"}, AuthJS: true,
-			Fault: "LinkAccount stores access_token and refresh_token in each other's column", mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if a, ok := record.(*adapter.Account); ok {
-						a.AccessToken, a.RefreshToken = a.RefreshToken, a.AccessToken
-					}
-				}, w)
-			}},
+			Fault: "LinkAccount stores access_token and refresh_token in each other's column",
+			mem: given[*mem](linkAccount, func(a *adapter.Account) {
+				a.AccessToken, a.RefreshToken = a.RefreshToken, a.AccessToken
+			})},
 		{Name: "null image is read as the empty string", Fails: []string{"DATA-02", "USER-02"},
-			Fault: "CreateUser stores an image that is null as the empty string", mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if u, ok := record.(*adapter.User); ok && u.Image == nil {
-						u.Image = new("")
-					}
-				}, w)
-			}},
+			Fault: "CreateUser stores an image that is null as the empty string",
+			mem: given[*mem](createUser, func(u *adapter.User) {
+				if u.Image == nil {
+					u.Image = new("")
+				}
+			})},
 		{Name: "empty name is null", Fails: []string{"DATA-03"}, Fault: "the empty string is stored as null",
-			mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if u, ok := record.(*adapter.User); ok && u.Name != nil && *u.Name == "" {
-						u.Name = nil
-					}
-				}, w)
-			}},
+			mem: given[*mem](createUser, func(u *adapter.User) {
+				if u.Name != nil && *u.Name == "" {
+					u.Name = nil
+				}
+			})},
 		{Name: "texts like dates become dates", Listed: "M39", Fails: []string{"DATA-04"},
-			Fault: "a text that parses as a date is returned as that date in UTC", mem: func(m *mem, w *with) {
-				storing(m, texts(func(s string) string {
-					if t, err := time.Parse(time.RFC3339, s); err == nil {
-						return t.UTC().Format(time.RFC3339Nano)
-					}
-					return s
-				}), w)
-			}},
+			Fault: "a text that parses as a date is returned as that date in UTC",
+			mem: storing[*mem](texts(func(s string) string {
+				if t, err := time.Parse(time.RFC3339, s); err == nil {
+					return t.UTC().Format(time.RFC3339Nano)
+				}
+				return s
+			}))},
 		{Name: "texts of digits become numbers", Fails: []string{"DATA-05"},
-			Fault: "an account id of digits passes through a float", mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if a, ok := record.(*adapter.Account); ok {
-						if f, err := strconv.ParseFloat(a.ProviderAccountID, 64); err == nil {
-							a.ProviderAccountID = strconv.FormatFloat(f, 'f', -1, 64)
-						}
-					}
-				}, w)
-			}},
+			Fault: "an account id of digits passes through a float", mem: given[*mem](linkAccount, func(a *adapter.Account) {
+				if f, err := strconv.ParseFloat(a.ProviderAccountID, 64); err == nil {
+					a.ProviderAccountID = strconv.FormatFloat(f, 'f', -1, 64)
+				}
+			})},
 		{Name: "four-byte characters lost", Fails: []string{"DATA-06"},
-			Fault: "characters outside the basic plane are stored as question marks", mem: func(m *mem, w *with) {
-				storing(m, texts(func(s string) string {
-					return strings.Map(func(r rune) rune {
-						if r > 0xffff {
-							return '?'
-						}
-						return r
-					}, s)
-				}), w)
-			}},
-		{Name: "names are normalised", Fails: []string{"DATA-07"}, Fault: "decomposed accents are composed",
-			mem: func(m *mem, w *with) { storing(m, texts(strings.NewReplacer("e\u0301", "é").Replace), w) }},
-		{Name: "long names cut", Fails: []string{"DATA-08", "DATA-09"}, Fault: "a name is cut at 200 bytes",
-			mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if u, ok := record.(*adapter.User); ok && u.Name != nil {
-						u.Name = new((*u.Name)[:min(len(*u.Name), 200)])
+			Fault: "characters outside the basic plane are stored as question marks",
+			mem: storing[*mem](texts(func(s string) string {
+				return strings.Map(func(r rune) rune {
+					if r > 0xffff {
+						return '?'
 					}
-				}, w)
-			}},
+					return r
+				}, s)
+			}))},
+		{Name: "names are normalised", Fails: []string{"DATA-07"}, Fault: "decomposed accents are composed",
+			mem: storing[*mem](texts(strings.NewReplacer("e\u0301", "é").Replace))},
+		{Name: "long names cut", Fails: []string{"DATA-08", "DATA-09"}, Fault: "a name is cut at 200 bytes",
+			mem: given[*mem](createUser, func(u *adapter.User) {
+				if u.Name != nil {
+					u.Name = new((*u.Name)[:min(len(*u.Name), 200)])
+				}
+			})},
 		{Name: "credential IDs are unique by their beginning", Fails: []string{"DATA-08"},
 			Fault: "The unique index of credential IDs holds their first 767 bytes.", mem: func(m *mem, w *with) {
 				w.createAuthenticator = uniqueBeginning(767, func(a adapter.Authenticator) string { return a.CredentialID }, m.CreateAuthenticator)
@@ -89,34 +76,26 @@ func dataMutants() []Mutant {
 			}},
 		{Name: "long addresses refused", Fails: []string{"DATA-09"},
 			Fault: "CreateUser fails for an e-mail of more than 255 characters",
-			mem: on(createUser, func(ctx context.Context, m *mem, u adapter.User) (*adapter.User, error) {
-				if len([]rune(u.Email)) > 255 {
-					return nil, errors.New("mem: value too long for column")
-				}
-				return m.CreateUser(ctx, u)
+			mem: refusing(createUser, errors.New("mem: value too long for column"), func(_ *mem, u adapter.User) bool {
+				return len([]rune(u.Email)) > 255
 			})},
 		{Name: "names are trimmed", Fails: []string{"DATA-10"}, Fault: "blanks around a name are lost",
-			mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if u, ok := record.(*adapter.User); ok && u.Name != nil {
-						u.Name = new(strings.TrimSpace(*u.Name))
-					}
-				}, w)
-			}},
+			mem: given[*mem](createUser, func(u *adapter.User) {
+				if u.Name != nil {
+					u.Name = new(strings.TrimSpace(*u.Name))
+				}
+			})},
 		{Name: "line breaks are changed", Fails: []string{"DATA-11"}, Fault: "a carriage return is stored as a newline",
-			mem: func(m *mem, w *with) { storing(m, texts(strings.NewReplacer("\r", "\n").Replace), w) }},
+			mem: storing[*mem](texts(strings.NewReplacer("\r", "\n").Replace))},
 		{Name: "zero expiry is not set", Fails: []string{"DATA-12"}, Fault: "expires_at 0 is stored as null",
-			mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if a, ok := record.(*adapter.Account); ok && a.ExpiresAt != nil && *a.ExpiresAt == 0 {
-						a.ExpiresAt = nil
-					}
-				}, w)
-			}},
+			mem: given[*mem](linkAccount, func(a *adapter.Account) {
+				if a.ExpiresAt != nil && *a.ExpiresAt == 0 {
+					a.ExpiresAt = nil
+				}
+			})},
 		{Name: "invalid UTF-8 is replaced", Fails: []string{"DATA-13"},
-			Fault: "bytes that are not UTF-8 are stored as replacement characters", mem: func(m *mem, w *with) {
-				storing(m, texts(func(s string) string { return strings.ToValidUTF8(s, "\ufffd") }), w)
-			}},
+			Fault: "bytes that are not UTF-8 are stored as replacement characters",
+			mem:   storing[*mem](texts(func(s string) string { return strings.ToValidUTF8(s, "\ufffd") }))},
 		{Name: "update reads numbers of the details as floats", Fails: []string{"DATA-14"},
 			Fault: "UpdateAccount decodes the details into doubles and encodes them again.",
 			lite: given[*lite](updateAccount, func(u *adapter.AccountUpdate) {
@@ -137,18 +116,16 @@ func dataMutants() []Mutant {
 				}
 			})},
 		{Name: "JSON numbers are doubles", Fails: []string{"DATA-14"},
-			Fault: "authorization details are decoded without UseNumber", mem: func(m *mem, w *with) {
-				w.linkAccount = before(m.LinkAccount, func(record any) {
-					a := record.(*adapter.Account)
-					a.AuthorizationDetails = throughDouble(a.AuthorizationDetails)
-				})
-			}},
+			Fault: "authorization details are decoded without UseNumber",
+			mem: given[*mem](linkAccount, func(a *adapter.Account) {
+				a.AuthorizationDetails = asDoubles(a.AuthorizationDetails)
+			})},
 		{Name: "JSON numbers are doubles when read", Fails: []string{"DATA-14"},
 			Fault: "GetAccount decodes and encodes the authorization details",
 			lite: onGetAccount(func(ctx context.Context, l *lite, id, provider string) (*adapter.Account, error) {
 				a, err := l.GetAccount(ctx, id, provider)
 				if a != nil {
-					a.AuthorizationDetails = throughDouble(a.AuthorizationDetails)
+					a.AuthorizationDetails = asDoubles(a.AuthorizationDetails)
 				}
 				return a, err
 			})},
@@ -158,55 +135,27 @@ func dataMutants() []Mutant {
 				return l.UpdateAuthenticatorCounter(ctx, id, int64(float64(counter)))
 			})},
 		{Name: "expiry of an account is unsigned", Fails: []string{"DATA-14"},
-			Fault: "expires_at is kept in 32 bits without a sign", mem: func(m *mem, w *with) {
-				w.linkAccount = before(m.LinkAccount, func(record any) {
-					if a := record.(*adapter.Account); a.ExpiresAt != nil {
-						a.ExpiresAt = new(int64(uint32(*a.ExpiresAt))) //nolint:gosec // the fault
-					}
-				})
-			}},
+			Fault: "expires_at is kept in 32 bits without a sign", mem: given[*mem](linkAccount, func(a *adapter.Account) {
+				if a.ExpiresAt != nil {
+					a.ExpiresAt = new(int64(uint32(*a.ExpiresAt))) //nolint:gosec // the fault
+				}
+			})},
 		{Name: "names are unique", Fails: []string{"DATA-15"},
 			Fault: "A unique index on the name: a second person with the same name can't sign up.",
-			lite: on(createUser, func(ctx context.Context, l *lite, u adapter.User) (*adapter.User, error) {
-				if u.Name != nil {
-					taken, err := l.exists(ctx, `SELECT 1 FROM "user" WHERE name = ?`, *u.Name)
-					if err != nil {
-						return nil, err
-					}
-					if taken {
-						return nil, fmt.Errorf("lite: user.name is taken: %w", adapter.ErrConflict)
-					}
-				}
-				return l.CreateUser(ctx, u)
-			})},
+			lite: refusingRows(createUser, fmt.Errorf("lite: user.name is taken: %w", adapter.ErrConflict),
+				`SELECT 1 FROM "user" WHERE name = ?`,
+				func(u adapter.User) []any { return []any{u.Name} })},
 		{Name: "one authenticator for each connected account", Fails: []string{"DATA-15"},
 			Fault: "A unique index on the owner and the account that an authenticator is connected to.",
-			lite: on(createAuthenticator, func(ctx context.Context, l *lite, a adapter.Authenticator) (*adapter.Authenticator, error) {
-				taken, err := l.exists(ctx, `SELECT 1 FROM "authenticator" WHERE userId = ? AND providerAccountId = ?`, a.UserID, a.ProviderAccountID)
-				if err != nil {
-					return nil, err
-				}
-				if taken {
-					return nil, fmt.Errorf("lite: authenticator.providerAccountId is taken: %w", adapter.ErrConflict)
-				}
-				return l.CreateAuthenticator(ctx, a)
-			})},
+			lite: refusingRows(createAuthenticator, fmt.Errorf("lite: authenticator.providerAccountId is taken: %w", adapter.ErrConflict),
+				`SELECT 1 FROM "authenticator" WHERE userId = ? AND providerAccountId = ?`,
+				func(a adapter.Authenticator) []any { return []any{a.UserID, a.ProviderAccountID} })},
 		{Name: "sessions with one expiry are listed once", Fails: []string{"DATA-15"},
 			Fault: "The list of a user's sessions is a map keyed by expiry.",
 			mem: on(listSessions, func(ctx context.Context, m *mem, id string) ([]adapter.Session, error) {
 				all, err := m.ListSessionsByUserID(ctx, id)
-				if err != nil {
-					return nil, err
-				}
-				byExpiry := map[time.Time]adapter.Session{}
-				for _, s := range all {
-					byExpiry[s.Expires] = s
-				}
-				list := []adapter.Session{}
-				for _, s := range byExpiry {
-					list = append(list, s)
-				}
-				return list, nil
+				slices.SortFunc(all, byExpiry)
+				return slices.CompactFunc(all, func(a, b adapter.Session) bool { return a.Expires.Equal(b.Expires) }), err
 			})},
 	}
 }
@@ -220,19 +169,6 @@ func asDoubles(details json.RawMessage) json.RawMessage {
 	again, err := json.Marshal(x)
 	if err != nil {
 		return details
-	}
-	return again
-}
-
-// throughDouble decodes JSON into doubles.
-func throughDouble(raw json.RawMessage) json.RawMessage {
-	var v any
-	if raw == nil || json.Unmarshal(raw, &v) != nil {
-		return raw
-	}
-	again, err := json.Marshal(v)
-	if err != nil {
-		return raw
 	}
 	return again
 }

@@ -55,31 +55,11 @@ func errMutants() []Mutant {
 				return created, err
 			})},
 		{Name: "absent is an empty record", Listed: "M25", Fails: []string{"ERR-03", "USER-10", "SESS-03"}, AuthJS: true,
-			Fault: "GetUserByEmail and GetSessionAndUser return empty records on a miss", mem: func(m *mem, w *with) {
-				w.getUserByEmail = func(ctx context.Context, email string) (*adapter.User, error) {
-					u, err := m.GetUserByEmail(ctx, email)
-					if u == nil && err == nil {
-						u = &adapter.User{}
-					}
-					return u, err
-				}
-				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-					s, err := m.GetSessionAndUser(ctx, token)
-					if s == nil && err == nil {
-						s = &adapter.SessionAndUser{}
-					}
-					return s, err
-				}
-			}},
+			Fault: "GetUserByEmail and GetSessionAndUser return empty records on a miss",
+			mem:   together(blank(getUserByEmail), blank(getSessionAndUser))},
 		{Name: "unlinking nothing returns an empty record", Fails: []string{"ERR-03"},
 			Fault: "UnlinkAccount of an unknown pair returns an empty account",
-			mem: on(unlinkAccount, func(ctx context.Context, m *mem, key adapter.AccountKey) (*adapter.Account, error) {
-				a, err := m.UnlinkAccount(ctx, key)
-				if a == nil && err == nil {
-					a = &adapter.Account{}
-				}
-				return a, err
-			})},
+			mem:   blank(unlinkAccount)},
 		{Name: "causes are hidden", Fails: []string{"ERR-04"}, Fault: "CreateUser replaces every error by 'user not created'",
 			lite: on(createUser, func(ctx context.Context, l *lite, u adapter.User) (*adapter.User, error) {
 				created, err := l.CreateUser(ctx, u)
@@ -90,13 +70,7 @@ func errMutants() []Mutant {
 			})},
 		{Name: "conflict matches nothing", Fails: []string{"ERR-05"},
 			Fault: "CreateAuthenticator of a credential in use fails with an error that does not match ErrConflict",
-			mem: on(createAuthenticator, func(ctx context.Context, m *mem, a adapter.Authenticator) (*adapter.Authenticator, error) {
-				created, err := m.CreateAuthenticator(ctx, a)
-				if errors.Is(err, adapter.ErrConflict) {
-					err = errors.New("mem: duplicate credential")
-				}
-				return created, err
-			})},
+			mem:   failing[*mem](createAuthenticator, adapter.ErrConflict, errors.New("mem: duplicate credential"))},
 		{Name: "miss of an update matches nothing", Fails: []string{"ERR-06"},
 			Fault: "UpdateAuthenticatorCounter of an unknown credential fails with an error that does not match ErrNotFound",
 			mem: onUpdateCounter(func(ctx context.Context, m *mem, id string, counter int64) (*adapter.Authenticator, error) {
@@ -117,20 +91,12 @@ func errMutants() []Mutant {
 			})},
 		{Name: "error quotes the session token", Fails: []string{"ERR-08"},
 			Fault: "the error of CreateSession contains the session token that is taken",
-			mem: on(createSession, func(ctx context.Context, m *mem, s adapter.Session) (*adapter.Session, error) {
-				created, err := m.CreateSession(ctx, s)
-				if err != nil {
-					err = fmt.Errorf("mem: key (token)=(%s) already exists: %w", s.SessionToken, err)
-				}
-				return created, err
+			mem: erring[*mem](createSession, nil, func(s adapter.Session, err error) error {
+				return fmt.Errorf("mem: key (token)=(%s) already exists: %w", s.SessionToken, err)
 			})},
 		{Name: "every error is a conflict", Fails: []string{"ERR-09"}, Fault: "LinkAccount reports every error as a conflict",
-			lite: on(linkAccount, func(ctx context.Context, l *lite, a adapter.Account) (*adapter.Account, error) {
-				linked, err := l.LinkAccount(ctx, a)
-				if err != nil {
-					err = fmt.Errorf("%w: %w", adapter.ErrConflict, err)
-				}
-				return linked, err
+			lite: erring[*lite](linkAccount, nil, func(_ adapter.Account, err error) error {
+				return fmt.Errorf("%w: %w", adapter.ErrConflict, err)
 			})},
 		{Name: "undecodable is absent", Fails: []string{"ERR-10"},
 			Fault: "GetSessionAndUser reports a session that it can't decode as absent",
@@ -184,21 +150,11 @@ func errMutants() []Mutant {
 			lite:  failing[*lite](createSession, adapter.ErrNotFound, conflict("the session token"))},
 		{Name: "error for an absent owner matches nothing", Fails: []string{"ERR-11"},
 			Fault: "the error of UpdateSession for an unknown new owner matches nothing",
-			mem: on(updateSession, func(ctx context.Context, m *mem, u adapter.SessionUpdate) (*adapter.Session, error) {
-				updated, err := m.UpdateSession(ctx, u)
-				if errors.Is(err, adapter.ErrNotFound) {
-					err = errors.New("mem: foreign key")
-				}
-				return updated, err
-			})},
+			mem:   failing[*mem](updateSession, adapter.ErrNotFound, errors.New("mem: foreign key"))},
 		{Name: "taken credential is not found", Fails: []string{"ERR-11"},
 			Fault: "the error of CreateAuthenticator for a taken ID matches ErrNotFound too",
-			mem: on(createAuthenticator, func(ctx context.Context, m *mem, a adapter.Authenticator) (*adapter.Authenticator, error) {
-				created, err := m.CreateAuthenticator(ctx, a)
-				if errors.Is(err, adapter.ErrConflict) {
-					err = fmt.Errorf("%w: %w", err, adapter.ErrNotFound)
-				}
-				return created, err
+			mem: erring[*mem](createAuthenticator, adapter.ErrConflict, func(_ adapter.Authenticator, err error) error {
+				return fmt.Errorf("%w: %w", err, adapter.ErrNotFound)
 			})},
 		{Name: "busy store is a conflict", Fails: []string{"ERR-11"}, Fault: "every error of CreateUser matches ErrConflict",
 			lite: on(createUser, func(ctx context.Context, l *lite, u adapter.User) (*adapter.User, error) {
@@ -243,46 +199,26 @@ func errMutants() []Mutant {
 				return nil, err
 			})},
 		{Name: "text that is no UTF-8 is a conflict", Fails: []string{"ERR-11"},
-			Fault: "CreateUser and UpdateUser refuse a name that is not UTF-8, with ErrConflict.", mem: func(m *mem, w *with) {
-				refuses := func(name *string) error {
-					if name != nil && !utf8.ValidString(*name) {
-						return conflict("the name")
-					}
-					return nil
-				}
-				w.createUser = func(ctx context.Context, u adapter.User) (*adapter.User, error) {
-					if err := refuses(u.Name); err != nil {
-						return nil, err
-					}
-					return m.CreateUser(ctx, u)
-				}
-				w.updateUser = func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
+			Fault: "CreateUser and UpdateUser refuse a name that is not UTF-8, with ErrConflict.", mem: together(
+				refusing(createUser, conflict("the name"), func(_ *mem, u adapter.User) bool {
+					return !utf8.ValidString(text(u.Name))
+				}),
+				refusing(updateUser, conflict("the name"), func(_ *mem, u adapter.UserUpdate) bool {
 					name, _ := u.Name.Get()
-					if err := refuses(name); err != nil {
-						return nil, err
-					}
-					return m.UpdateUser(ctx, u)
-				}
-			}},
+					return !utf8.ValidString(text(name))
+				}))},
 		{Name: "text that is too long is a conflict in SQL", Fails: []string{"ERR-11"},
 			Fault: "LinkAccount reports every error of the classes 22 and 23 as ErrConflict, also a token that is too long for its column.",
-			lite: on(linkAccount, func(ctx context.Context, l *lite, a adapter.Account) (*adapter.Account, error) {
-				if len(text(a.AccessToken)) > 1<<16 {
-					return nil, conflict("the account")
-				}
-				return l.LinkAccount(ctx, a)
+			lite: refusing(linkAccount, conflict("the account"), func(_ *lite, a adapter.Account) bool {
+				return len(text(a.AccessToken)) > 1<<16
 			})},
 		{Name: "failed update keeps the address reserved", Fails: []string{"ERR-12"},
 			Fault: "UpdateUser of an absent user fails after it has reserved the address.",
-			mem: on(updateUser, func(ctx context.Context, m *mem, u adapter.UserUpdate) (*adapter.User, error) {
-				got, err := m.UpdateUser(ctx, u)
-				if email, set := u.Email.Get(); err != nil && set && email != "" && ctx.Err() == nil {
-					defer held(&m.mu)()
-					if _, ok := m.users[u.ID]; !ok && m.emails[email] == "" {
-						m.emails[email] = u.ID
-					}
+			mem: spoiling(updateUser, adapter.ErrNotFound, func(m *mem, u adapter.UserUpdate) {
+				email, _ := u.Email.Get()
+				if _, ok := m.users[u.ID]; !ok && email != "" && m.emails[email] == "" {
+					m.emails[email] = u.ID
 				}
-				return got, err
 			})},
 		{Name: "failed link keeps the key reserved", Fails: []string{"ERR-12"},
 			Fault: "LinkAccount for an absent owner fails after it has reserved the key.", lite: func(l *lite, w *with) {

@@ -16,32 +16,23 @@ import (
 func expMutants() []Mutant {
 	return []Mutant{
 		{Name: "sessions vanish early", Fails: []string{"EXP-01"},
-			Fault: "GetSessionAndUser finds nothing in the last five seconds of a session", mem: func(m *mem, w *with) {
-				hidden(m, func(s adapter.Session) bool { return s.Expires.Sub(m.clock.Now()) < 5*time.Second }, w)
-			}},
+			Fault: "GetSessionAndUser finds nothing in the last five seconds of a session",
+			mem:   hidden(func(m *mem, s adapter.Session) bool { return s.Expires.Sub(m.clock.Now()) < 5*time.Second })},
 		{Name: "clean-up removes accounts", Fails: []string{"EXP-02"},
 			Fault: "DeleteExpired deletes the accounts whose access token has expired",
-			mem: on(deleteExpired, func(ctx context.Context, m *mem, now time.Time) (adapter.Swept, error) {
-				m.mu.Lock()
-				for key, a := range m.accounts {
-					if a.ExpiresAt != nil && *a.ExpiresAt <= now.Unix() {
-						delete(m.accounts, key)
-					}
-				}
-				m.mu.Unlock()
-				return m.DeleteExpired(ctx, now)
+			mem: preparing(deleteExpired, func(m *mem, now *time.Time) {
+				maps.DeleteFunc(m.accounts, func(_ adapter.AccountKey, a adapter.Account) bool {
+					return a.ExpiresAt != nil && *a.ExpiresAt <= now.Unix()
+				})
 			})},
 		{Name: "clean-up removes unverified users", Fails: []string{"EXP-02"},
 			Fault: "DeleteExpired deletes the users whose emailVerified is null",
-			mem: on(deleteExpired, func(ctx context.Context, m *mem, now time.Time) (adapter.Swept, error) {
-				m.mu.Lock()
+			mem: preparing(deleteExpired, func(m *mem, now *time.Time) {
 				for id, u := range m.users {
 					if u.EmailVerified == nil {
 						m.dropUser(id)
 					}
 				}
-				m.mu.Unlock()
-				return m.DeleteExpired(ctx, now)
 			})},
 		{Name: "clean-up removes users who have nothing", Fails: []string{"EXP-02"},
 			Fault: "DeleteExpired deletes users who have no verified address, no account and no session.",
@@ -65,31 +56,23 @@ func expMutants() []Mutant {
 				return swept, l.exec(ctx, `DELETE FROM "user" WHERE emailVerified IS NULL AND id NOT IN (SELECT userId FROM "account") AND id NOT IN (SELECT userId FROM "session") AND id NOT IN (SELECT userId FROM "authenticator")`)
 			})},
 		{Name: "lifetime of less than a second has no end", Fails: []string{"EXP-03"},
-			Fault: "a lifetime of less than a second becomes 0 seconds, which means none", mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if s, ok := record.(*adapter.Session); ok {
-						if left := s.Expires.Sub(m.clock.Now()); left > 0 && left < time.Second {
-							s.Expires = s.Expires.Add(100 * 365 * day)
-						}
-					}
-				}, w)
-			}},
+			Fault: "a lifetime of less than a second becomes 0 seconds, which means none",
+			mem: preparing(createSession, func(m *mem, s *adapter.Session) {
+				if left := s.Expires.Sub(m.clock.Now()); left > 0 && left < time.Second {
+					s.Expires = s.Expires.Add(100 * 365 * day)
+				}
+			})},
 		{Name: "past expiry refused", Fails: []string{"EXP-03"},
 			Fault: "CreateVerificationToken fails for an expiry in the past",
-			mem: on(createToken, func(ctx context.Context, m *mem, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-				if t.Expires.Before(m.clock.Now()) {
-					return nil, errors.New("mem: invalid expire time")
-				}
-				return m.CreateVerificationToken(ctx, t)
+			mem: refusing(createToken, errors.New("mem: invalid expire time"), func(m *mem, t adapter.VerificationToken) bool {
+				return t.Expires.Before(m.clock.Now())
 			})},
 		{Name: "lifetime of more than 30 days is read as a date", Fails: []string{"EXP-04", "EXP-01"},
-			Fault: "a lifetime of more than 30 days is read as an instant in the distant past", mem: func(m *mem, w *with) {
-				hidden(m, func(s adapter.Session) bool { return s.Expires.Sub(m.clock.Now()) > 30*day }, w)
-			}},
+			Fault: "a lifetime of more than 30 days is read as an instant in the distant past",
+			mem:   hidden(func(m *mem, s adapter.Session) bool { return s.Expires.Sub(m.clock.Now()) > 30*day })},
 		{Name: "lifetimes in 32 bits", Fails: []string{"EXP-04"},
-			Fault: "a lifetime of more than 2^31 milliseconds wraps around", mem: func(m *mem, w *with) {
-				hidden(m, func(s adapter.Session) bool { return int32(s.Expires.Sub(m.clock.Now()).Milliseconds()) < 0 }, w)
-			}},
+			Fault: "a lifetime of more than 2^31 milliseconds wraps around",
+			mem:   hidden(func(m *mem, s adapter.Session) bool { return int32(s.Expires.Sub(m.now()).Milliseconds()) < 0 })},
 		{Name: "clean-up drops the index of the user", Fails: []string{"EXP-05"},
 			Fault: "DeleteExpired removes the list of sessions of each user who has an expired one. The sessions that have not expired are not listed, ended or deleted with the user any more.",
 			mem: func(m *mem, w *with) {
@@ -102,15 +85,10 @@ func expMutants() []Mutant {
 						return true
 					})
 				}
-				w.deleteUser = dropping(m, func(id string, _ *adapter.User) {
-					for token, s := range m.sessions {
-						if s.UserID == id && !unlisted[token] {
-							delete(m.sessions, token)
-						}
-					}
-					m.dropAccounts(id)
-					m.dropAuthenticators(id)
-					m.dropUser(id)
+				w.deleteUser = droppingButSessions(m, func(id string) {
+					maps.DeleteFunc(m.sessions, func(token string, s adapter.Session) bool {
+						return s.UserID == id && !unlisted[token]
+					})
 				})
 			}},
 		{Name: "clean-up forgets the user's other sessions", Fails: []string{"EXP-05"},
@@ -145,14 +123,12 @@ func expMutants() []Mutant {
 			Fault: "DeleteExpired compares the expires that a session was created with", mem: func(m *mem, w *with) {
 				first := kept(m.records, "first", func() map[string]time.Time { return map[string]time.Time{} })
 				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) { first[s.SessionToken] = s.Expires })
-				w.deleteExpired = altered(m.DeleteExpired, func(now *time.Time) {
-					m.mu.Lock()
+				w.deleteExpired = prepared(m, m.DeleteExpired, func(now *time.Time) {
 					for token, expires := range first {
 						if !expires.After(*now) {
 							delete(m.sessions, token)
 						}
 					}
-					m.mu.Unlock()
 				})
 			}},
 		{Name: "clean-up removes records that live a minute longer", Fails: []string{"EXP-05"},
@@ -185,28 +161,14 @@ func expMutants() []Mutant {
 			Fault: "The index of expiries keeps the latest one of a session: DeleteExpired does not find a session that was shortened.",
 			mem: func(m *mem, w *with) {
 				ends := kept(m.records, "ends", func() map[string]time.Time { return map[string]time.Time{} })
-				note := func(s *adapter.Session) {
-					if s == nil {
-						return
-					}
-					defer held(&m.mu)()
+				w.createSession = noted(m, m.CreateSession, func(_ adapter.Session, s *adapter.Session) {
+					ends[s.SessionToken] = s.Expires
+				})
+				w.updateSession = noted(m, m.UpdateSession, func(_ adapter.SessionUpdate, s *adapter.Session) {
 					if s.Expires.After(ends[s.SessionToken]) {
 						ends[s.SessionToken] = s.Expires
 					}
-				}
-				w.createSession = func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
-					m.mu.Lock()
-					delete(ends, s.SessionToken)
-					m.mu.Unlock()
-					got, err := m.CreateSession(ctx, s)
-					note(got)
-					return got, err
-				}
-				w.updateSession = func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
-					got, err := m.UpdateSession(ctx, u)
-					note(got)
-					return got, err
-				}
+				})
 				w.deleteExpired = func(ctx context.Context, now time.Time) (adapter.Swept, error) {
 					return m.sweep(ctx, now, func(s adapter.Session) bool { return !ends[s.SessionToken].After(now) })
 				}
@@ -309,11 +271,7 @@ func expMutants() []Mutant {
 			Fault: "The statements of DeleteExpired take only instants since 1970.",
 			lite: on(deleteExpired, func(ctx context.Context, l *lite, now time.Time) (swept adapter.Swept, err error) {
 				for table, n := range map[string]*int64{"session": &swept.Sessions, "verificationToken": &swept.VerificationTokens} {
-					r, err := l.db.ExecContext(ctx, `DELETE FROM "`+table+`" WHERE expires BETWEEN 0 AND ?`, now.UnixMilli())
-					if err != nil {
-						return swept, err
-					}
-					if *n, err = r.RowsAffected(); err != nil {
+					if *n, err = l.affected(ctx, `DELETE FROM "`+table+`" WHERE expires BETWEEN 0 AND ?`, now.UnixMilli()); err != nil {
 						return swept, err
 					}
 				}
@@ -348,41 +306,24 @@ func expMutants() []Mutant {
 		{Name: "clean-up deletes a replaced token", Fails: []string{"EXP-07"}, Races: true,
 			Fault: "A token that is created again replaces the one before. DeleteExpired gathers the keys of expired tokens and then deletes by key, also a token that was replaced in between.",
 			mem: func(m *mem, w *with) {
-				w.createVerificationToken = locked(m, func(t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-					if t.Identifier == "" || t.Token == "" {
-						return nil, errEmpty
-					}
-					t = copyToken(t)
-					m.tokens[t.Key()] = t
-					return &t, nil
-				})
-				w.deleteExpired = func(ctx context.Context, now time.Time) (swept adapter.Swept, err error) {
-					gone, err := read(ctx, m, func() (gone []adapter.VerificationTokenKey, err error) {
-						for key, t := range m.tokens {
-							if !t.Expires.After(now) {
-								gone = append(gone, key)
-							}
-						}
-						return gone, nil
+				replacingToken(m, w)
+				w.deleteExpired = func(ctx context.Context, now time.Time) (adapter.Swept, error) {
+					gone, err := read(ctx, m, func() (map[adapter.VerificationTokenKey]adapter.VerificationToken, error) {
+						all := maps.Clone(m.tokens)
+						maps.DeleteFunc(all, func(_ adapter.VerificationTokenKey, t adapter.VerificationToken) bool {
+							return t.Expires.After(now)
+						})
+						return all, nil
 					})
 					if err != nil {
-						return swept, err
+						return adapter.Swept{}, err
 					}
 					time.Sleep(time.Millisecond) // the keys travel to the adapter and back
-					return write(ctx, m, func() (adapter.Swept, error) {
-						for token, s := range m.sessions {
-							if !s.Expires.After(now) {
-								delete(m.sessions, token)
-								swept.Sessions++
-							}
+					return m.sweepBoth(ctx, now, anySession, func() func(adapter.VerificationToken) bool {
+						return func(t adapter.VerificationToken) bool {
+							_, goes := gone[t.Key()]
+							return goes
 						}
-						for _, key := range gone {
-							if _, ok := m.tokens[key]; ok {
-								delete(m.tokens, key)
-								swept.VerificationTokens++
-							}
-						}
-						return swept, nil
 					})
 				}
 			}},
@@ -429,21 +370,15 @@ func expMutants() []Mutant {
 			})},
 		{Name: "clean-up writes back the sessions that it has read", Fails: []string{"EXP-07"}, Races: true,
 			Fault: "DeleteExpired copies the sessions, drops the expired ones, and replaces the sessions by the copy",
-			mem: on(deleteExpired, func(ctx context.Context, m *mem, now time.Time) (adapter.Swept, error) {
-				if err := m.begin(ctx); err != nil {
-					return adapter.Swept{}, err
+			mem: on(deleteExpired, func(ctx context.Context, m *mem, now time.Time) (swept adapter.Swept, err error) {
+				live, err := read(ctx, m, func() (map[string]adapter.Session, error) {
+					all := maps.Clone(m.sessions)
+					swept.Sessions = removed(all, func(_ string, s adapter.Session) bool { return !s.Expires.After(now) })
+					return all, nil
+				})
+				if err != nil {
+					return swept, err
 				}
-				m.mu.RLock()
-				live := map[string]adapter.Session{}
-				var swept adapter.Swept
-				for token, s := range m.sessions {
-					if s.Expires.After(now) {
-						live[token] = s
-					} else {
-						swept.Sessions++
-					}
-				}
-				m.mu.RUnlock()
 				gap()
 				m.mu.Lock()
 				m.sessions = live
@@ -513,9 +448,9 @@ func expMutants() []Mutant {
 			}},
 		{Name: "clean-up drops the zone", Fails: []string{"EXP-09"},
 			Fault: "DeleteExpired binds the instant without its zone (TIMESTAMP, not TIMESTAMP WITH TIME ZONE).",
-			lite: on(deleteExpired, func(ctx context.Context, l *lite, now time.Time) (adapter.Swept, error) {
+			lite: given[*lite](deleteExpired, func(now *time.Time) {
 				_, offset := now.Zone()
-				return l.DeleteExpired(ctx, now.Add(time.Duration(offset)*time.Second))
+				*now = now.Add(time.Duration(offset) * time.Second)
 			})},
 		{Name: "clean-up rounds the instant", Fails: []string{"EXP-09"},
 			Fault: "DeleteExpired rounds the instant to the nearest second.",
@@ -555,9 +490,7 @@ func expMutants() []Mutant {
 				`SELECT sessionToken FROM "session" AS s WHERE (SELECT max(expires) FROM "session" WHERE userId = s.userId) <= ?`)},
 		{Name: "clean-up uses its own clock", Fails: []string{"EXP-09"},
 			Fault: "DeleteExpired ignores the instant that it is given and uses the present.",
-			mem: on(deleteExpired, func(ctx context.Context, m *mem, _ time.Time) (adapter.Swept, error) {
-				return m.DeleteExpired(ctx, m.clock.Now())
-			})},
+			mem:   preparing(deleteExpired, func(m *mem, now *time.Time) { *now = m.clock.Now() })},
 		{Name: "clean-up leaves records that expire at the instant", Fails: []string{"EXP-09"},
 			Fault: "DeleteExpired keeps a record that expires exactly at the instant given.",
 			lite:  given[*lite](deleteExpired, func(now *time.Time) { *now = (*now).Add(-time.Millisecond) })},
@@ -570,17 +503,29 @@ func expMutants() []Mutant {
 	}
 }
 
+// replacingToken creates a token in place of one with its pair.
+var replacingToken = writing(createToken, func(m *mem, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
+	if t.Identifier == "" || t.Token == "" {
+		return nil, errEmpty
+	}
+	t = copyToken(t)
+	m.tokens[t.Key()] = t
+	return &t, nil
+})
+
 // cleanUpBatch is the number of records of a kind that a clean-up removes at a time.
 const cleanUpBatch = 200
 
 // hidden makes GetSessionAndUser report some sessions as absent.
-func hidden(m *mem, gone func(adapter.Session) bool, w *with) {
-	w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-		found, err := m.GetSessionAndUser(ctx, token)
-		if found != nil && gone(found.Session) {
-			return nil, nil
+func hidden(gone func(*mem, adapter.Session) bool) func(*mem, *with) {
+	return func(m *mem, w *with) {
+		w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+			found, err := m.GetSessionAndUser(ctx, token)
+			if found != nil && gone(m, found.Session) {
+				return nil, nil
+			}
+			return found, err
 		}
-		return found, err
 	}
 }
 

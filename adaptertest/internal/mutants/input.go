@@ -40,19 +40,17 @@ func inputMutants() []Mutant {
 		{Name: "session tokens are patterns", Fails: []string{"INPUT-03"}, Fault: "GetSessionAndUser compares with GLOB",
 			db: replaced(`WHERE s.sessionToken = ?`, `WHERE s.sessionToken GLOB ?`)},
 		{Name: "concatenated pair", Listed: "M07", Fails: []string{"INPUT-04"},
-			Fault: "accounts are keyed by provider + ':' + id", mem: func(m *mem, w *with) { keyedAccounts(m, joinedPair, w) }},
+			Fault: "accounts are keyed by provider + ':' + id", mem: keyedAccounts(joinedPair)},
 		{Name: "concatenated verification tokens", Fails: []string{"INPUT-04"},
 			Fault: "a verification token is keyed by identifier + ':' + token", mem: func(m *mem, w *with) {
 				join := func(k adapter.VerificationTokenKey) string { return k.Identifier + ":" + k.Token }
-				w.useVerificationToken = altered(m.UseVerificationToken, func(key *adapter.VerificationTokenKey) {
-					m.mu.RLock()
+				w.useVerificationToken = prepared(m, m.UseVerificationToken, func(key *adapter.VerificationTokenKey) {
 					for k := range m.tokens {
 						if join(k) == join(*key) {
 							*key = k
 							break
 						}
 					}
-					m.mu.RUnlock()
 				})
 			}},
 		{Name: "touched credential ID is trimmed", Fails: []string{"INPUT-04"},
@@ -76,25 +74,19 @@ func inputMutants() []Mutant {
 				return m.GetSessionAndUser(ctx, token)
 			})},
 		{Name: "keys are cut at a line break", Fails: []string{"INPUT-06"}, Fault: "a key is cut at its first line break",
-			mem: func(m *mem, w *with) {
-				keyed(m, func(key string) string { key, _, _ = strings.Cut(key, "\r\n"); return key }, w)
-			}},
+			mem: keyed[*mem](func(key string) string { key, _, _ = strings.Cut(key, "\r\n"); return key })},
 		{Name: "keys are read as paths", Fails: []string{"INPUT-07"},
-			Fault: "session tokens are cleaned like paths and cut at a question mark", mem: func(m *mem, w *with) {
-				keyedSessions(m, func(token string) string {
-					token, _, _ = strings.Cut(token, "?")
-					return path.Clean(strings.ReplaceAll(token, ":", "/"))
-				}, w)
-			}},
+			Fault: "session tokens are cleaned like paths and cut at a question mark",
+			mem: keyedSessions(func(token string) string {
+				token, _, _ = strings.Cut(token, "?")
+				return path.Clean(strings.ReplaceAll(token, ":", "/"))
+			})},
 		{Name: "one key space for all kinds", Fails: []string{"INPUT-08"},
 			Fault: "users and sessions share keys: GetUser of a session token finds the session's user",
-			mem: on(getUser, func(ctx context.Context, m *mem, id string) (*adapter.User, error) {
-				m.mu.RLock()
-				if s, ok := m.sessions[id]; ok {
-					id = s.UserID
+			mem: preparing(getUser, func(m *mem, id *string) {
+				if s, ok := m.sessions[*id]; ok {
+					*id = s.UserID
 				}
-				m.mu.RUnlock()
-				return m.GetUser(ctx, id)
 			})},
 		{Name: "index entries are read as users", Fails: []string{"INPUT-09"},
 			Fault: "GetUser of 'email:' and an address returns the index entry of the address",
@@ -107,12 +99,8 @@ func inputMutants() []Mutant {
 				return m.GetUser(ctx, id)
 			})},
 		{Name: "NUL is an error", Fails: []string{"INPUT-10"}, Fault: "GetSessionAndUser fails for a token with a NUL byte",
-			mem: on(getSessionAndUser, func(ctx context.Context, m *mem, token string) (*adapter.SessionAndUser, error) {
-				if strings.Contains(token, "\x00") {
-					return nil, errors.New("mem: invalid byte sequence for encoding UTF8: 0x00")
-				}
-				return m.GetSessionAndUser(ctx, token)
-			})},
+			mem: refusing(getSessionAndUser, errors.New("mem: invalid byte sequence for encoding UTF8: 0x00"),
+				func(_ *mem, token string) bool { return strings.Contains(token, "\x00") })},
 		{Name: "huge key breaks later calls", Fails: []string{"INPUT-12"},
 			Fault: "a key of more than 64 KiB breaks the connection, and the adapter does not open another",
 			mem: func(m *mem, w *with) {
@@ -129,13 +117,11 @@ func inputMutants() []Mutant {
 				}
 			}},
 		{Name: "the text null becomes null", Fails: []string{"INPUT-13", "DATA-04"},
-			Fault: "the name \"null\" is stored as null", mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if u, ok := record.(*adapter.User); ok && u.Name != nil && *u.Name == "null" {
-						u.Name = nil
-					}
-				}, w)
-			}},
+			Fault: "the name \"null\" is stored as null", mem: given[*mem](createUser, func(u *adapter.User) {
+				if u.Name != nil && *u.Name == "null" {
+					u.Name = nil
+				}
+			})},
 		{Name: "reserved words are not found", Fails: []string{"INPUT-13"},
 			Fault: "GetAccount finds no account whose id is undefined, __proto__ or constructor", mem: func(m *mem, w *with) {
 				reserved := []string{"undefined", "__proto__", "constructor"}
@@ -158,15 +144,11 @@ func inputMutants() []Mutant {
 				})
 			})},
 		{Name: "odd instants panic", Fails: []string{"INPUT-15"}, Fault: "an instant that JSON can't express panics",
-			mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if s, ok := record.(*adapter.Session); ok {
-						if _, err := s.Expires.MarshalJSON(); err != nil {
-							panic(err)
-						}
-					}
-				}, w)
-			}},
+			mem: given[*mem](createSession, func(s *adapter.Session) {
+				if _, err := s.Expires.MarshalJSON(); err != nil {
+					panic(err)
+				}
+			})},
 	}
 }
 

@@ -29,9 +29,9 @@ func isoMutants() []Mutant {
 					}
 					return a, err
 				}
-				w.unlinkAccount = clearing(&accounts, m.UnlinkAccount)
-				w.deleteUser = clearing(&accounts, m.DeleteUser)
-				w.updateAccount = clearing(&accounts, m.UpdateAccount)
+				w.unlinkAccount = cleared(&accounts, m.UnlinkAccount)
+				w.deleteUser = cleared(&accounts, m.DeleteUser)
+				w.updateAccount = cleared(&accounts, m.UpdateAccount)
 				w.deleteAuthenticator = func(ctx context.Context, userID, credentialID string, keepOne bool) (*adapter.Authenticator, error) {
 					defer accounts.Clear()
 					return m.DeleteAuthenticator(ctx, userID, credentialID, keepOne)
@@ -49,8 +49,8 @@ func isoMutants() []Mutant {
 					}
 					return u, err
 				}
-				w.updateUser = clearing(&users, l.UpdateUser)
-				w.deleteUser = clearing(&users, l.DeleteUser)
+				w.updateUser = cleared(&users, l.UpdateUser)
+				w.deleteUser = cleared(&users, l.DeleteUser)
 			}},
 		{Name: "cache is shared by all adapters", Fails: []string{"ISO-01"},
 			Fault: "GetUserByEmail reads from a cache that all adapters of the process share", mem: func(m *mem, w *with) {
@@ -252,9 +252,7 @@ func isoMutants() []Mutant {
 			Fault:   "reads are declared eventual, and a token can be used again within the bound",
 			harness: func(h *adaptertest.Harness) { h.Declarations.EventualReads = 200 * time.Millisecond },
 			mem: on(useToken, func(ctx context.Context, m *mem, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-				m.mu.RLock()
-				t, ok := m.tokens[key]
-				m.mu.RUnlock()
+				t, ok := look(m, &m.tokens, key)
 				if ok {
 					time.AfterFunc(200*time.Millisecond, func() { _, _ = m.UseVerificationToken(context.Background(), key) })
 					return &t, nil
@@ -299,14 +297,6 @@ func filledLate(b base, cache *sync.Map, w *with) {
 	w.deleteUser = func(ctx context.Context, id string) (*adapter.User, error) {
 		defer cache.Delete(id)
 		return b.DeleteUser(ctx, id)
-	}
-}
-
-// clearing clears the cache after the call.
-func clearing[A, T any](cache *sync.Map, call func(context.Context, A) (*T, error)) func(context.Context, A) (*T, error) {
-	return func(ctx context.Context, arg A) (*T, error) {
-		defer cache.Clear()
-		return call(ctx, arg)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -149,6 +150,13 @@ func found[K comparable, T any](ctx context.Context, m *mem, in *map[K]T, key K,
 	})
 }
 
+// look reads an entry of a map under the lock.
+func look[K comparable, T any](m *mem, in *map[K]T, key K) (T, bool) {
+	defer held(m.mu.RLocker())()
+	x, ok := (*in)[key]
+	return x, ok
+}
+
 // taken deletes a record and returns it, or nil.
 func taken[K comparable, T any](ctx context.Context, m *mem, in *map[K]T, key K) (*T, error) {
 	return write(ctx, m, func() (*T, error) {
@@ -261,6 +269,16 @@ func dropping(m *mem, what func(id string, u *adapter.User)) call[string, *adapt
 	}
 }
 
+// droppingButSessions is dropping with the other records of the user, after sessions.
+func droppingButSessions(m *mem, sessions func(id string)) call[string, *adapter.User] {
+	return dropping(m, func(id string, _ *adapter.User) {
+		sessions(id)
+		m.dropAccounts(id)
+		m.dropAuthenticators(id)
+		m.dropUser(id)
+	})
+}
+
 func (r *records) dropUser(id string) {
 	delete(r.emails, r.users[id].Email)
 	delete(r.users, id)
@@ -268,19 +286,11 @@ func (r *records) dropUser(id string) {
 }
 
 func (r *records) dropAccounts(userID string) {
-	for key, a := range r.accounts {
-		if a.UserID == userID {
-			delete(r.accounts, key)
-		}
-	}
+	maps.DeleteFunc(r.accounts, func(_ adapter.AccountKey, a adapter.Account) bool { return a.UserID == userID })
 }
 
 func (r *records) dropSessions(userID string) {
-	for token, s := range r.sessions {
-		if s.UserID == userID {
-			delete(r.sessions, token)
-		}
-	}
+	maps.DeleteFunc(r.sessions, func(_ string, s adapter.Session) bool { return s.UserID == userID })
 }
 
 func (r *records) dropAuthenticators(userID string) {
@@ -298,15 +308,23 @@ func (m *mem) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Acco
 		if !isJSON(a.AuthorizationDetails) {
 			return nil, errDetails
 		}
-		if _, taken := m.accounts[a.Key()]; taken {
-			return nil, conflict("the account")
-		}
-		if _, ok := m.users[a.UserID]; !ok {
-			return nil, notFound("user")
+		if err := creatable(m.records, m.accounts, a.Key(), "the account", a.UserID); err != nil {
+			return nil, err
 		}
 		m.putAccount(a)
 		return new(copyAccount(a)), nil
 	})
+}
+
+// creatable returns an error if the key of a new record is taken or its owner is absent.
+func creatable[K comparable, T any](r *records, in map[K]T, key K, what, userID string) error {
+	if _, taken := in[key]; taken {
+		return conflict(what)
+	}
+	if _, ok := r.users[userID]; !ok {
+		return notFound("user")
+	}
+	return nil
 }
 
 func isJSON(details json.RawMessage) bool { return len(details) == 0 || json.Valid(details) }
@@ -344,11 +362,8 @@ func (m *mem) CreateSession(ctx context.Context, s adapter.Session) (*adapter.Se
 		if s.SessionToken == "" {
 			return nil, errEmpty
 		}
-		if _, taken := m.sessions[s.SessionToken]; taken {
-			return nil, conflict("the session token")
-		}
-		if _, ok := m.users[s.UserID]; !ok {
-			return nil, notFound("user")
+		if err := creatable(m.records, m.sessions, s.SessionToken, "the session token", s.UserID); err != nil {
+			return nil, err
 		}
 		s = copySession(s)
 		m.putSession(s)
@@ -413,11 +428,8 @@ func (m *mem) CreateAuthenticator(ctx context.Context, a adapter.Authenticator) 
 		if a.CredentialID == "" {
 			return nil, errEmpty
 		}
-		if _, taken := m.authenticators[a.CredentialID]; taken {
-			return nil, conflict("the credential id")
-		}
-		if _, ok := m.users[a.UserID]; !ok {
-			return nil, notFound("user")
+		if err := creatable(m.records, m.authenticators, a.CredentialID, "the credential id", a.UserID); err != nil {
+			return nil, err
 		}
 		m.putAuthenticator(a)
 		return new(copyAuthenticator(a)), nil
@@ -446,24 +458,29 @@ func (m *mem) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]
 }
 
 func (m *mem) UpdateAuthenticatorCounter(ctx context.Context, credentialID string, counter int64) (*adapter.Authenticator, error) {
-	return write(ctx, m, func() (*adapter.Authenticator, error) {
-		a, ok := m.authenticators[credentialID]
-		if !ok {
-			return nil, notFound("authenticator")
-		}
+	return reworked(ctx, m, credentialID, func(a *adapter.Authenticator) bool {
 		a.Counter = counter
-		m.authenticators[credentialID] = a
-		return new(copyAuthenticator(a)), nil
+		return true
 	})
 }
 
 func (m *mem) UpdateAuthenticatorBackup(ctx context.Context, credentialID string, backedUp bool, deviceType string) (*adapter.Authenticator, error) {
+	return reworked(ctx, m, credentialID, func(a *adapter.Authenticator) bool {
+		a.CredentialBackedUp, a.CredentialDeviceType = backedUp, deviceType
+		return true
+	})
+}
+
+// reworked changes an authenticator, unless change returns false.
+func reworked(ctx context.Context, m *mem, credentialID string, change func(*adapter.Authenticator) bool) (*adapter.Authenticator, error) {
 	return write(ctx, m, func() (*adapter.Authenticator, error) {
 		a, ok := m.authenticators[credentialID]
 		if !ok {
 			return nil, notFound("authenticator")
 		}
-		a.CredentialBackedUp, a.CredentialDeviceType = backedUp, deviceType
+		if !change(&a) {
+			return nil, nil
+		}
 		m.authenticators[credentialID] = a
 		return new(copyAuthenticator(a)), nil
 	})
@@ -485,20 +502,21 @@ func (m *mem) sweep(ctx context.Context, now time.Time, goes func(adapter.Sessio
 func (m *mem) sweepBoth(ctx context.Context, now time.Time, goes func(adapter.Session) bool, tokens func() func(adapter.VerificationToken) bool) (adapter.Swept, error) {
 	return write(ctx, m, func() (swept adapter.Swept, err error) {
 		over := tokens()
-		for token, s := range m.sessions {
-			if !s.Expires.After(now) && goes(s) {
-				delete(m.sessions, token)
-				swept.Sessions++
-			}
-		}
-		for key, t := range m.tokens {
-			if over(t) {
-				delete(m.tokens, key)
-				swept.VerificationTokens++
-			}
-		}
+		swept.Sessions = removed(m.sessions, func(_ string, s adapter.Session) bool {
+			return !s.Expires.After(now) && goes(s)
+		})
+		swept.VerificationTokens = removed(m.tokens, func(_ adapter.VerificationTokenKey, t adapter.VerificationToken) bool {
+			return over(t)
+		})
 		return swept, nil
 	})
+}
+
+// removed deletes the records that goes accepts, and returns how many they were.
+func removed[K comparable, T any](from map[K]T, goes func(K, T) bool) int64 {
+	before := len(from)
+	maps.DeleteFunc(from, goes)
+	return int64(before - len(from))
 }
 
 func anySession(adapter.Session) bool { return true }

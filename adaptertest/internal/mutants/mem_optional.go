@@ -127,7 +127,7 @@ func (r *records) connected(a adapter.Authenticator) []adapter.AccountKey {
 	}
 	var keys []adapter.AccountKey
 	for key, x := range r.accounts {
-		if x.UserID == a.UserID && x.Type == adapter.AccountWebAuthn && x.ProviderAccountID == a.ProviderAccountID {
+		if x.UserID == a.UserID && connects(x, a) {
 			keys = append(keys, key)
 		}
 	}
@@ -147,30 +147,18 @@ func (m *mem) RenameAuthenticator(ctx context.Context, userID, credentialID, nam
 }
 
 func (m *mem) TouchAuthenticator(ctx context.Context, credentialID string, from, to int64, used time.Time) (*adapter.Authenticator, error) {
-	return write(ctx, m, func() (*adapter.Authenticator, error) {
-		a, ok := m.authenticators[credentialID]
-		if !ok {
-			return nil, notFound("authenticator")
-		}
-		if a.Counter != from {
-			return nil, nil
-		}
+	return reworked(ctx, m, credentialID, func(a *adapter.Authenticator) bool {
+		same := a.Counter == from
 		a.Counter, a.LastUsed = to, copyInstant(&used)
-		m.authenticators[credentialID] = a
-		return new(copyAuthenticator(a)), nil
+		return same
 	})
 }
 
 func (m *mem) DeleteVerificationTokens(ctx context.Context, identifier string) (int64, error) {
 	return write(ctx, m, func() (int64, error) {
-		var deleted int64
-		for key := range m.tokens {
-			if key.Identifier == identifier {
-				delete(m.tokens, key)
-				deleted++
-			}
-		}
-		return deleted, nil
+		return removed(m.tokens, func(key adapter.VerificationTokenKey, _ adapter.VerificationToken) bool {
+			return key.Identifier == identifier
+		}), nil
 	})
 }
 

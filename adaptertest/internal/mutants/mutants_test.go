@@ -135,9 +135,8 @@ func TestAuthJSQuestions(t *testing.T) {
 		}
 		t.Run(strings.ReplaceAll(m.Name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			if name := AuthJS(t, m); m.AuthJS != (name != "") {
-				t.Errorf("%s: AuthJS is %v, but the question that notices it is %q", m.Listed, m.AuthJS, name)
-			}
+			name := AuthJS(t, m)
+			assert.Equalf(t, m.AuthJS, name != "", "%s: the question that notices it is %q", m.Listed, name)
 		})
 	}
 	for _, base := range []Mutant{{Name: "mem", mem: func(_ *mem, w *with) {}}, {Name: "lite"}} {

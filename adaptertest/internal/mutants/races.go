@@ -15,9 +15,7 @@ func joinedSession(ctx context.Context, m *mem, token string, judge func(*adapte
 	if err := m.begin(ctx); err != nil {
 		return nil, err
 	}
-	m.mu.RLock()
-	s, ok := m.sessions[token]
-	m.mu.RUnlock()
+	s, ok := look(m, &m.sessions, token)
 	if !ok {
 		return nil, nil
 	}
@@ -50,34 +48,44 @@ func inOneFlight[T any](read func(context.Context, string) (T, error), copied fu
 
 // inOneFlightBy is inOneFlight for calls with another argument, which has the key.
 func inOneFlightBy[A, T any](keyOf func(A) string, call func(context.Context, A) (T, error), copied func(T) T) func(context.Context, A) (T, error) {
-	type flight struct {
-		landed chan struct{}
-		result T
-		err    error
-	}
-	var mu sync.Mutex
-	flights := map[string]*flight{}
+	flights := flightsOf(keyOf, call)
 	return func(ctx context.Context, arg A) (T, error) {
+		f := flights(ctx, arg)
+		<-f.landed
+		if copied != nil {
+			return copied(f.result), f.err
+		}
+		return f.result, f.err
+	}
+}
+
+// flight is a call that several callers wait for.
+type flight[T any] struct {
+	landed chan struct{}
+	result T
+	err    error
+}
+
+// flightsOf joins the running call for a key, or makes the call.
+func flightsOf[A, T any](keyOf func(A) string, call func(context.Context, A) (T, error)) func(context.Context, A) *flight[T] {
+	var mu sync.Mutex
+	flights := map[string]*flight[T]{}
+	return func(ctx context.Context, arg A) *flight[T] {
 		key := strings.Clone(keyOf(arg))
 		mu.Lock()
 		f, ok := flights[key]
 		if !ok {
-			f = &flight{landed: make(chan struct{})}
+			f = &flight[T]{landed: make(chan struct{})}
 			flights[key] = f
 		}
 		mu.Unlock()
-		if ok {
-			<-f.landed
-		} else {
+		if !ok {
 			f.result, f.err = call(ctx, arg)
 			mu.Lock()
 			delete(flights, key)
 			mu.Unlock()
 			close(f.landed)
 		}
-		if copied != nil {
-			return copied(f.result), f.err
-		}
-		return f.result, f.err
+		return f
 	}
 }

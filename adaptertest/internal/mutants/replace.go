@@ -80,6 +80,22 @@ func changed[B base, A, T any](x method[A, *T], change func(A, *T)) func(B, *wit
 	})
 }
 
+// preparing runs a function under the lock before a method. It may change the argument.
+func preparing[A, T any](x method[A, T], prepare func(*mem, *A)) func(_ *mem, w *with) {
+	return on(x, func(ctx context.Context, m *mem, a A) (T, error) {
+		call := func(ctx context.Context, a A) (T, error) { return x.of(m, ctx, a) }
+		return prepared(m, call, func(a *A) { prepare(m, a) })(ctx, a)
+	})
+}
+
+// prepared is altered under the lock.
+func prepared[A, T any](m *mem, method call[A, T], prepare func(*A)) call[A, T] {
+	return altered(method, func(a *A) {
+		defer held(&m.mu)()
+		prepare(a)
+	})
+}
+
 // noting calls note under the lock with each record that a method returns.
 func noting[A, T any](x method[A, *T], note func(*mem, A, *T)) func(_ *mem, w *with) {
 	return on(x, func(ctx context.Context, m *mem, a A) (*T, error) {
@@ -97,6 +113,98 @@ func failing[B base, A, T any](x method[A, *T], with, instead error) func(B, *wi
 		}
 		return result, err
 	})
+}
+
+// erring puts another error in place of one of a kind, or of any error if the kind is nil.
+func erring[B base, A, T any](x method[A, T], kind error, instead func(a A, err error) error) func(B, *with) {
+	return on(x, func(ctx context.Context, b B, a A) (T, error) {
+		result, err := x.of(b, ctx, a)
+		if err != nil && (kind == nil || errors.Is(err, kind)) {
+			err = instead(a, err)
+		}
+		return result, err
+	})
+}
+
+// answering gives the answer where a method fails with an error of a kind.
+func answering[B base, A, T any](x method[A, T], kind error, answer func(context.Context, B, A) (T, error)) func(B, *with) {
+	return on(x, func(ctx context.Context, b B, a A) (T, error) {
+		result, err := x.of(b, ctx, a)
+		if errors.Is(err, kind) {
+			return answer(ctx, b, a)
+		}
+		return result, err
+	})
+}
+
+// spoiling calls spoil under the lock where a method fails with an error of a kind.
+func spoiling[A, T any](x method[A, T], kind error, spoil func(*mem, A)) func(*mem, *with) {
+	return on(x, func(ctx context.Context, m *mem, a A) (T, error) {
+		result, err := x.of(m, ctx, a)
+		if errors.Is(err, kind) {
+			defer held(&m.mu)()
+			spoil(m, a)
+		}
+		return result, err
+	})
+}
+
+// refusing fails with an error for some arguments.
+func refusing[B base, A, T any](x method[A, T], problem error, refused func(B, A) bool) func(B, *with) {
+	return on(x, func(ctx context.Context, b B, a A) (result T, err error) {
+		if refused(b, a) {
+			return result, problem
+		}
+		return x.of(b, ctx, a)
+	})
+}
+
+// refusingRows fails with an error if a query finds a row for the argument.
+func refusingRows[A, T any](x method[A, T], problem error, query string, of func(A) []any) func(*lite, *with) {
+	return on(x, func(ctx context.Context, l *lite, a A) (result T, err error) {
+		found, err := l.exists(ctx, query, of(a)...)
+		if err == nil && found {
+			err = problem
+		}
+		if err != nil {
+			return result, err
+		}
+		return x.of(l, ctx, a)
+	})
+}
+
+// blank returns an empty record where a method returns neither a record nor an error.
+func blank[A, T any](x method[A, *T]) func(*mem, *with) {
+	return on(x, func(ctx context.Context, m *mem, a A) (*T, error) {
+		result, err := x.of(m, ctx, a)
+		if result == nil && err == nil {
+			result = new(T)
+		}
+		return result, err
+	})
+}
+
+// following calls next with each record that a method returns, and returns its error.
+func following[A, T any](x method[A, *T], next func(context.Context, *lite, *T) error) func(*lite, *with) {
+	return on(x, func(ctx context.Context, l *lite, a A) (*T, error) {
+		result, err := x.of(l, ctx, a)
+		if result != nil && err == nil {
+			err = next(ctx, l, result)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return result, nil
+	})
+}
+
+// together has several faults.
+func together[B base](faults ...func(B, *with)) func(B, *with) {
+	return func(b B, w *with) {
+		for _, fault := range faults {
+			fault(b, w)
+		}
+	}
 }
 
 // missing returns an error where a method returns neither a record nor an error.
@@ -140,17 +248,6 @@ func noted[A, T any](m *mem, method call[A, *T], note func(A, *T)) call[A, *T] {
 		defer held(&m.mu)()
 		note(a, result)
 	})
-}
-
-// followed calls next with each record that a call returns, and returns its error.
-func followed[A, T any](method call[A, *T], next func(context.Context, *T) error) call[A, *T] {
-	return func(ctx context.Context, a A) (*T, error) {
-		result, err := method(ctx, a)
-		if result != nil && err == nil {
-			err = next(ctx, result)
-		}
-		return result, err
-	}
 }
 
 // locked and rlocked run a function under the lock.

@@ -15,9 +15,10 @@ import (
 func sessMutants() []Mutant {
 	return []Mutant{
 		{Name: "created session has the time of the call", Fails: []string{"SESS-01"},
-			Fault: "CreateSession stores expires, and returns the time of the call in its place", mem: func(m *mem, w *with) {
-				w.createSession = then(m.CreateSession, func(_ adapter.Session, created *adapter.Session) { created.Expires = m.clock.Now() })
-			}},
+			Fault: "CreateSession stores expires, and returns the time of the call in its place",
+			mem: noting(createSession, func(m *mem, _ adapter.Session, created *adapter.Session) {
+				created.Expires = m.clock.Now()
+			})},
 		{Name: "session of the newest user", Fails: []string{"SESS-02"},
 			Fault: "GetSessionAndUser returns the session with the user who was created last",
 			lite: on(getSessionAndUser, func(ctx context.Context, l *lite, token string) (*adapter.SessionAndUser, error) {
@@ -46,21 +47,18 @@ func sessMutants() []Mutant {
 				`providerAccountId TEXT NOT NULL, access_token`, `providerAccountId TEXT COLLATE /**/ NOCASE NOT NULL, access_token`,
 				`credentialID TEXT NOT NULL PRIMARY KEY`, `credentialID TEXT COLLATE /**/ NOCASE NOT NULL PRIMARY KEY`)},
 		{Name: "session tokens are cut at a NUL", Fails: []string{"SESS-04", "INPUT-11"},
-			Fault: "a session token is read as a C string, which ends at the first NUL", mem: func(m *mem, w *with) {
-				keyedSessions(m, func(t string) string { t, _, _ = strings.Cut(t, "\x00"); return t }, w)
-			}},
+			Fault: "a session token is read as a C string, which ends at the first NUL",
+			mem:   keyedSessions(func(t string) string { t, _, _ = strings.Cut(t, "\x00"); return t })},
 		{Name: "session tokens are decoded", Fails: []string{"SESS-04"},
-			Fault: "a session token is percent-decoded before it is looked up", mem: func(m *mem, w *with) {
-				keyedSessions(m, func(t string) string {
-					if decoded, err := url.PathUnescape(t); err == nil {
-						return decoded
-					}
-					return t
-				}, w)
-			}},
+			Fault: "a session token is percent-decoded before it is looked up", mem: keyedSessions(func(t string) string {
+				if decoded, err := url.PathUnescape(t); err == nil {
+					return decoded
+				}
+				return t
+			})},
 		{Name: "session tokens are compared in part", Fails: []string{"SESS-04"},
 			Fault: "only the first 64 bytes of a session token are compared",
-			mem:   func(m *mem, w *with) { keyedSessions(m, func(t string) string { return t[:min(len(t), 64)] }, w) }},
+			mem:   keyedSessions(func(t string) string { return t[:min(len(t), 64)] })},
 		{Name: "sessions are deleted by prefix", Fails: []string{"SESS-04"},
 			Fault: "DeleteSession deletes every session whose token begins with the one given",
 			db:    replaced(`DELETE FROM "session" WHERE sessionToken = ?`, `DELETE FROM "session" WHERE instr(sessionToken, ?) = 1`)},
@@ -77,15 +75,10 @@ func sessMutants() []Mutant {
 			})},
 		{Name: "refused session extends the one in use", Fails: []string{"SESS-05"},
 			Fault: "CreateSession with a token in use fails after it has changed the expires of the session in use",
-			mem: on(createSession, func(ctx context.Context, m *mem, s adapter.Session) (*adapter.Session, error) {
-				created, err := m.CreateSession(ctx, s)
-				if errors.Is(err, adapter.ErrConflict) {
-					defer held(&m.mu)()
-					old := m.sessions[s.SessionToken]
-					old.Expires = s.Expires
-					m.sessions[s.SessionToken] = old
-				}
-				return created, err
+			mem: spoiling(createSession, adapter.ErrConflict, func(m *mem, s adapter.Session) {
+				old := m.sessions[s.SessionToken]
+				old.Expires = s.Expires
+				m.sessions[s.SessionToken] = old
 			})},
 		{Name: "all sessions of the user are extended", Fails: []string{"SESS-06", "SESS-08"},
 			Fault: "UpdateSession with expires changes every session of the owner",
@@ -108,29 +101,20 @@ func sessMutants() []Mutant {
 			})},
 		{Name: "session without an owner is lost in silence", Fails: []string{"SESS-07"},
 			Fault: "CreateSession for an unknown user stores nothing, and returns its argument",
-			mem: on(createSession, func(ctx context.Context, m *mem, s adapter.Session) (*adapter.Session, error) {
-				created, err := m.CreateSession(ctx, s)
-				if errors.Is(err, adapter.ErrNotFound) {
+			mem: answering(createSession, adapter.ErrNotFound,
+				func(_ context.Context, _ *mem, s adapter.Session) (*adapter.Session, error) {
 					return &s, nil
-				}
-				return created, err
-			})},
+				})},
 		{Name: "cached session keeps its first user", Fails: []string{"SESS-08"},
 			Fault: "GetSessionAndUser caches the owner, and UpdateSession of the owner does not clear the cache.",
 			mem: func(m *mem, w *with) {
-				cache := kept(m.records, "cache", func() *sync.Map { return &sync.Map{} })
-				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-					got, err := m.GetSessionAndUser(ctx, token)
-					if got == nil || err != nil {
-						return got, err
-					}
+				cache := m.common()
+				w.getSessionAndUser = noted(m, m.GetSessionAndUser, func(token string, got *adapter.SessionAndUser) {
 					first, _ := cache.LoadOrStore(token, got.User.ID)
-					defer held(m.mu.RLocker())()
 					if u := m.user(first.(string)); u != nil {
 						got.User = *u
 					}
-					return got, nil
-				}
+				})
 				w.deleteSession = altered(m.DeleteSession, func(token *string) { cache.Delete(*token) })
 			}},
 		{Name: "owner or expiry", OnLite: "column of the owner or of the expiry", Fails: []string{"SESS-08"},
@@ -182,9 +166,7 @@ func sessMutants() []Mutant {
 		{Name: "update returns the session before it", Fails: []string{"SESS-09"},
 			Fault: "UpdateSession returns the record that it read before it wrote",
 			mem: on(updateSession, func(ctx context.Context, m *mem, update adapter.SessionUpdate) (*adapter.Session, error) {
-				m.mu.RLock()
-				before, ok := m.sessions[update.SessionToken]
-				m.mu.RUnlock()
+				before, ok := look(m, &m.sessions, update.SessionToken)
 				s, err := m.UpdateSession(ctx, update)
 				if ok && err == nil {
 					return &before, nil
@@ -194,9 +176,7 @@ func sessMutants() []Mutant {
 		{Name: "update to the same value is a miss", Fails: []string{"SESS-09"},
 			Fault: "UpdateSession counts changed rows: writing the stored value again returns no session",
 			mem: on(updateSession, func(ctx context.Context, m *mem, update adapter.SessionUpdate) (*adapter.Session, error) {
-				m.mu.RLock()
-				before := m.sessions[update.SessionToken]
-				m.mu.RUnlock()
+				before, _ := look(m, &m.sessions, update.SessionToken)
 				s, err := m.UpdateSession(ctx, update)
 				if s != nil && *s == before {
 					return nil, nil
@@ -224,13 +204,11 @@ func sessMutants() []Mutant {
 			mem: func(m *mem, w *with) {
 				marked := kept(m.records, "marked", func() map[string]adapter.Session { return map[string]adapter.Session{} })
 				w.deleteSession = noted(m, m.DeleteSession, func(token string, s *adapter.Session) { marked[token] = *s })
-				w.updateSession = altered(m.UpdateSession, func(update *adapter.SessionUpdate) {
-					m.mu.Lock()
+				w.updateSession = prepared(m, m.UpdateSession, func(update *adapter.SessionUpdate) {
 					if s, ok := marked[update.SessionToken]; ok {
 						m.sessions[update.SessionToken] = s
 						delete(marked, update.SessionToken)
 					}
-					m.mu.Unlock()
 				})
 			}},
 		{Name: "shortening is ignored", Fails: []string{"SESS-12", "SESS-06"},
@@ -245,9 +223,7 @@ func sessMutants() []Mutant {
 				deadlines := kept(m.records, "deadlines", func() map[string]time.Time { return map[string]time.Time{} })
 				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) { deadlines[s.SessionToken] = s.Expires })
 				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-					m.mu.RLock()
-					deadline, ok := deadlines[token]
-					m.mu.RUnlock()
+					deadline, ok := look(m, &deadlines, token)
 					if ok && !deadline.After(m.clock.Now()) {
 						return nil, m.begin(ctx)
 					}
@@ -266,21 +242,14 @@ func sessMutants() []Mutant {
 		{Name: "deleted session is read once more", Fails: []string{"SESS-15", "FLOW-02", "FLOW-04"},
 			Fault: "GetSessionAndUser reads from a cache that notices a deletion one read too late", mem: func(m *mem, w *with) {
 				cache := kept(m.records, "cache", func() map[string]adapter.SessionAndUser { return map[string]adapter.SessionAndUser{} })
-				w.deleteSession = func(ctx context.Context, token string) (*adapter.Session, error) {
-					if s, _ := m.GetSessionAndUser(ctx, token); s != nil {
-						m.mu.Lock()
-						cache[token] = *s
-						m.mu.Unlock()
+				w.deleteSession = prepared(m, m.DeleteSession, func(token *string) {
+					if s, ok := m.sessions[*token]; ok {
+						cache[*token] = adapter.SessionAndUser{Session: s, User: *m.user(s.UserID)}
 					}
-					return m.DeleteSession(ctx, token)
-				}
+				})
 				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-					m.mu.Lock()
-					s, ok := cache[token]
-					delete(cache, token)
-					m.mu.Unlock()
-					if ok {
-						return &s, nil
+					if s, err := taken(ctx, m, &cache, token); s != nil || err != nil {
+						return s, err
 					}
 					return m.GetSessionAndUser(ctx, token)
 				}
@@ -324,40 +293,28 @@ func sessMutants() []Mutant {
 				}
 			})},
 		{Name: "expired session gets an hour of grace", Fails: []string{"SESS-20"},
-			Fault: "GetSessionAndUser returns an expired session with an expires in the future", mem: func(m *mem, w *with) {
-				w.getSessionAndUser = then(m.GetSessionAndUser, func(_ string, found *adapter.SessionAndUser) {
-					if found.Session.Expires.Before(m.clock.Now()) {
-						found.Session.Expires = m.clock.Now().Add(time.Hour)
-					}
-				})
-			}},
+			Fault: "GetSessionAndUser returns an expired session with an expires in the future",
+			mem: noting(getSessionAndUser, func(m *mem, _ string, found *adapter.SessionAndUser) {
+				if found.Session.Expires.Before(m.clock.Now()) {
+					found.Session.Expires = m.clock.Now().Add(time.Hour)
+				}
+			})},
 		{Name: "user copied into the session", Listed: "M16", Fails: []string{"SESS-21"},
 			Fault: "GetSessionAndUser returns the user as it was when the session was created", mem: func(m *mem, w *with) {
 				copies := kept(m.records, "copies", func() map[string]adapter.User { return map[string]adapter.User{} })
 				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) {
 					copies[s.SessionToken] = copyUser(m.users[s.UserID])
 				})
-				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-					found, err := m.GetSessionAndUser(ctx, token)
-					defer held(m.mu.RLocker())()
-					if u, ok := copies[token]; ok && found != nil && found.User.ID == u.ID {
+				w.getSessionAndUser = noted(m, m.GetSessionAndUser, func(token string, found *adapter.SessionAndUser) {
+					if u, ok := copies[token]; ok && found.User.ID == u.ID {
 						found.User = copyUser(u)
 					}
-					return found, err
-				}
+				})
 			}},
 		{Name: "session of a deleted user is an error", Fails: []string{"SESS-22"}, AuthJS: true,
 			Fault: "DeleteUser leaves the sessions, and GetSessionAndUser fails when it does not find the user",
 			mem: func(m *mem, w *with) {
-				w.deleteUser = locked(m, func(id string) (*adapter.User, error) {
-					u := m.user(id)
-					if u != nil {
-						m.dropAccounts(id)
-						m.dropAuthenticators(id)
-						m.dropUser(id)
-					}
-					return u, nil
-				})
+				w.deleteUser = droppingButSessions(m, func(string) {})
 				w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
 					found, err := m.GetSessionAndUser(ctx, token)
 					defer held(m.mu.RLocker())()
@@ -374,12 +331,10 @@ func sessMutants() []Mutant {
 				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) {
 					sets[s.UserID] = append(sets[s.UserID], s.SessionToken)
 				})
-				w.deleteUser = altered(m.DeleteUser, func(id *string) {
-					m.mu.Lock()
+				w.deleteUser = prepared(m, m.DeleteUser, func(id *string) {
 					for _, token := range sets[*id] {
 						delete(m.sessions, token)
 					}
-					m.mu.Unlock()
 				})
 			}},
 		{Name: "token created again keeps the later expiry", Fails: []string{"SESS-24"},
@@ -387,12 +342,10 @@ func sessMutants() []Mutant {
 			mem: func(m *mem, w *with) {
 				latest := kept(m.records, "latest", func() map[string]time.Time { return map[string]time.Time{} })
 				w.deleteSession = noted(m, m.DeleteSession, func(token string, s *adapter.Session) { latest[token] = s.Expires })
-				w.createSession = altered(m.CreateSession, func(s *adapter.Session) {
-					m.mu.RLock()
+				w.createSession = prepared(m, m.CreateSession, func(s *adapter.Session) {
 					if later := latest[s.SessionToken]; later.After(s.Expires) {
 						s.Expires = later
 					}
-					m.mu.RUnlock()
 				})
 			}},
 	}

@@ -62,32 +62,20 @@ func signupMutants() []Mutant {
 		{Name: "cached miss outlives a sign-up", Fails: []string{"SIGNUP-03"},
 			Fault: "GetUserByAccount caches misses, and CreateUserWithAccount does not clear the cache.",
 			mem: func(m *mem, w *with) {
-				var mu sync.Mutex
-				miss := map[adapter.AccountKey]bool{}
+				var misses sync.Map
 				w.getUserByAccount = func(ctx context.Context, k adapter.AccountKey) (*adapter.User, error) {
-					mu.Lock()
-					known := miss[k]
-					mu.Unlock()
-					if err := m.begin(ctx); err != nil {
-						return nil, err
-					}
-					if known {
-						return nil, nil
+					if _, known := misses.Load(k); known {
+						return nil, m.begin(ctx)
 					}
 					u, err := m.GetUserByAccount(ctx, k)
 					if u == nil && err == nil {
-						mu.Lock()
-						miss[k] = true
-						mu.Unlock()
+						misses.Store(k, true)
 					}
 					return u, err
 				}
 				w.linkAccount = func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
-					got, err := m.LinkAccount(ctx, a)
-					mu.Lock()
-					delete(miss, a.Key())
-					mu.Unlock()
-					return got, err
+					defer misses.Delete(a.Key())
+					return m.LinkAccount(ctx, a)
 				}
 			}},
 		{Name: "failed sign-up deletes the user who has the id", Fails: []string{"SIGNUP-03"},

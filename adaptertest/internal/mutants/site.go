@@ -44,12 +44,8 @@ func siteMutants() []Mutant {
 			Fault: "the adapter stays on connections that refuse writes", mem: func(m *mem, _ *with) { m.stays = true }},
 		{Name: "refusals are quoted on", Fails: []string{"SITE-04"},
 			Fault: "the error of CreateSession has the command that the store refused",
-			mem: on(createSession, func(ctx context.Context, m *mem, s adapter.Session) (*adapter.Session, error) {
-				created, err := m.CreateSession(ctx, s)
-				if errors.Is(err, errOfSite) {
-					err = fmt.Errorf("mem: unknown command, with args beginning with %q: %w", s.SessionToken, err)
-				}
-				return created, err
+			mem: erring[*mem](createSession, errOfSite, func(s adapter.Session, err error) error {
+				return fmt.Errorf("mem: unknown command, with args beginning with %q: %w", s.SessionToken, err)
 			})},
 		{Name: "sign-up without the right to link", Fails: []string{"SITE-05"},
 			Fault: "if the role lacks a right, CreateUserWithAccount has stored the user when it notices",
@@ -63,23 +59,11 @@ func siteMutants() []Mutant {
 			})},
 		{Name: "lookups without the right to write", Fails: []string{"SITE-05"},
 			Fault: "lookups work with a role that lacks a right, so the first write fails long after the start",
-			mem: func(m *mem, w *with) {
-				w.getUserByEmail = func(ctx context.Context, email string) (*adapter.User, error) {
-					u, err := m.GetUserByEmail(ctx, email)
-					if errors.Is(err, errNoRight) {
-						return nil, nil
-					}
-					return u, err
-				}
-			}},
+			mem:   failing[*mem](getUserByEmail, errNoRight, nil)},
 		{Name: "refusal of the site is a conflict", Fails: []string{"SITE-06"},
 			Fault: "CreateUser takes the refusal of a trigger for a conflict",
-			mem: on(createUser, func(ctx context.Context, m *mem, u adapter.User) (*adapter.User, error) {
-				created, err := m.CreateUser(ctx, u)
-				if errors.Is(err, errOfSite) {
-					err = fmt.Errorf("%w: %w", adapter.ErrConflict, err)
-				}
-				return created, err
+			mem: erring[*mem](createUser, errOfSite, func(_ adapter.User, err error) error {
+				return fmt.Errorf("%w: %w", adapter.ErrConflict, err)
 			})},
 	}
 }

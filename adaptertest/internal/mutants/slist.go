@@ -1,11 +1,10 @@
 package mutants
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/url"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -84,14 +83,14 @@ func slistMutants() []Mutant {
 			lite:  func(l *lite, w *with) { markedAway(l, l.common(), w) }},
 		{Name: "moved session stays in the old list", Fails: []string{"SLIST-01"},
 			Fault: "sessions are listed by the user who had them first", mem: func(m *mem, w *with) {
-				owners := func() map[string]string {
-					return kept(m.records, "first owners", func() map[string]string { return map[string]string{} })
-				}
-				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) { owners()[s.SessionToken] = s.UserID })
+				owners := kept(m.records, "first owners", func() map[string]string { return map[string]string{} })
+				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) {
+					owners[s.SessionToken] = s.UserID
+				})
 				w.listSessionsByUserID = locked(m, func(id string) ([]adapter.Session, error) {
 					list := []adapter.Session{}
 					for token, s := range m.sessions {
-						if owners()[token] == id {
+						if owners[token] == id {
 							list = append(list, copySession(s))
 						}
 					}
@@ -101,15 +100,15 @@ func slistMutants() []Mutant {
 		{Name: "list of sessions shows the first expiry", Fails: []string{"SLIST-01"},
 			Fault: "ListSessionsByUserID returns the sessions with the expiry that they were created with",
 			mem: func(m *mem, w *with) {
-				first := func() map[string]time.Time {
-					return kept(m.records, "first expiry", func() map[string]time.Time { return map[string]time.Time{} })
-				}
-				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) { first()[s.SessionToken] = s.Expires.UTC() })
+				first := kept(m.records, "first expiry", func() map[string]time.Time { return map[string]time.Time{} })
+				w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) {
+					first[s.SessionToken] = s.Expires.UTC()
+				})
 				w.listSessionsByUserID = func(ctx context.Context, id string) ([]adapter.Session, error) {
 					list, err := m.ListSessionsByUserID(ctx, id)
 					defer held(&m.mu)()
 					for i := range list {
-						list[i].Expires = first()[list[i].SessionToken]
+						list[i].Expires = first[list[i].SessionToken]
 					}
 					return list, err
 				}
@@ -203,42 +202,19 @@ func slistMutants() []Mutant {
 			db:    replaced("sessionToken <> ?", "sessionToken <> NULLIF(?, '')")},
 		{Name: "pages begin after an expiry", Fails: []string{"SLIST-04"},
 			Fault: "ListSessionsByUserID reads pages by expiry: if sessions with one expiry cross the end of a page, some are missing.",
-			mem: on(listSessions, func(ctx context.Context, m *mem, id string) ([]adapter.Session, error) {
-				all, err := m.ListSessionsByUserID(ctx, id)
-				if err != nil {
-					return nil, err
-				}
-				slices.SortFunc(all, func(a, b adapter.Session) int {
-					return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.SessionToken, b.SessionToken))
-				})
-				list := []adapter.Session{}
-				for len(all) > 0 {
-					n := min(len(all), 50)
-					list = append(list, all[:n]...)
-					last := all[n-1].Expires
-					all = slices.DeleteFunc(all[n:], func(s adapter.Session) bool { return !s.Expires.After(last) })
-				}
-				return list, nil
-			})},
+			mem:   func(m *mem, w *with) { pagedSessions(m.ListSessionsByUserID, 50, w) }},
 		{Name: "one page of sessions", OnLite: "rows of sessions of a mebibyte", Fails: []string{"SLIST-04"},
 			Fault: "The list of sessions ends after one mebibyte.",
 			both:  func(b base, w *with) { w.listSessionsByUserID = pageOfBytes(b.ListSessionsByUserID) }},
 		{Name: "sign-out everywhere deletes listed sessions only", OnLite: "sign-out everywhere leaves expired sessions", Fails: []string{"SLIST-04"},
 			Fault: "DeleteSessionsByUserID deletes the sessions of a list that leaves out expired ones.",
-			both: onDeleteSessions(func(ctx context.Context, b base, id, except string) (n int64, err error) {
+			both: onDeleteSessions(func(ctx context.Context, b base, id, except string) (int64, error) {
 				all, err := b.ListSessionsByUserID(ctx, id)
-				for _, s := range all {
-					if s.Expires.After(b.now()) && s.SessionToken != except {
-						gone, err := b.DeleteSession(ctx, s.SessionToken)
-						if err != nil {
-							return n, err
-						}
-						if gone != nil {
-							n++
-						}
-					}
+				if err != nil {
+					return 0, err
 				}
-				return n, err
+				all = slices.DeleteFunc(all, func(s adapter.Session) bool { return !s.Expires.After(b.now()) })
+				return endEach(ctx, b, all, except, func() {})
 			})},
 		{Name: "at most a hundred sessions are ended", Fails: []string{"SLIST-04"},
 			Fault: "DeleteSessionsByUserID deletes the first page",
@@ -264,11 +240,7 @@ func slistMutants() []Mutant {
 			mem: onDeleteSessions(func(ctx context.Context, m *mem, userID, except string) (int64, error) {
 				n, err := m.DeleteSessionsByUserID(ctx, userID, except)
 				defer held(&m.mu)()
-				for token := range m.sessions {
-					if token != except && n > 0 {
-						delete(m.sessions, token)
-					}
-				}
+				maps.DeleteFunc(m.sessions, func(token string, _ adapter.Session) bool { return token != except && n > 0 })
 				return n, err
 			})},
 		{Name: "sessions that expire late stay", Fails: []string{"SLIST-04"},
@@ -284,36 +256,20 @@ func slistMutants() []Mutant {
 					if err != nil {
 						return total, err
 					}
-					slices.SortFunc(page, func(a, b adapter.Session) int { return a.Expires.Compare(b.Expires) })
-					n := int64(0)
-					for _, s := range page[:min(len(page), 1000)] {
-						if s.SessionToken == except {
-							continue
-						}
-						gone, err := b.DeleteSession(ctx, s.SessionToken)
-						if err != nil {
-							return total, err
-						}
-						if gone != nil {
-							n++
-						}
-					}
-					if total += n; n < 1000 {
-						return total, nil
+					slices.SortFunc(page, byExpiry)
+					n, err := endEach(ctx, b, page[:min(len(page), 1000)], except, func() {})
+					if total += n; err != nil || n < 1000 {
+						return total, err
 					}
 				}
 			})},
 		{Name: "empty exception keeps all sessions", Fails: []string{"SLIST-05"},
 			Fault: "DeleteSessionsByUserID keeps the sessions whose token begins with the exception",
 			mem: onDeleteSessions(func(ctx context.Context, m *mem, userID, except string) (int64, error) {
-				return write(ctx, m, func() (n int64, err error) {
-					for token, s := range m.sessions {
-						if s.UserID == userID && !strings.HasPrefix(token, except) {
-							delete(m.sessions, token)
-							n++
-						}
-					}
-					return n, nil
+				return write(ctx, m, func() (int64, error) {
+					return removed(m.sessions, func(token string, s adapter.Session) bool {
+						return s.UserID == userID && !strings.HasPrefix(token, except)
+					}), nil
 				})
 			})},
 		{Name: "exception of another user keeps all sessions", Fails: []string{"SLIST-05"},
@@ -334,33 +290,19 @@ func slistMutants() []Mutant {
 			})},
 		{Name: "exception is decoded", Fails: []string{"SLIST-05"},
 			Fault: "DeleteSessionsByUserID decodes percent encodings in the exception.",
-			mem:   func(m *mem, w *with) { exceptionAs(m, decoded, w) }},
+			mem:   exceptionAs[*mem](decoded)},
 		{Name: "exception has no padding", Fails: []string{"SLIST-05"},
-			Fault: "DeleteSessionsByUserID compares the tokens without base64 padding.", lite: func(l *lite, w *with) {
-				exceptionAs(l, func(token string) string { return strings.TrimRight(token, "=") + "=" }, w)
-			}},
+			Fault: "DeleteSessionsByUserID compares the tokens without base64 padding.",
+			lite:  exceptionAs[*lite](func(token string) string { return strings.TrimRight(token, "=") + "=" })},
 		{Name: "session moved meanwhile ends too", OnLite: "moved session ends with the others", Fails: []string{"SLIST-06"}, Races: true,
 			Fault: "DeleteSessionsByUserID lists the sessions, does other work, and deletes each by its token.",
 			both: onDeleteSessions(func(ctx context.Context, b base, id, except string) (int64, error) {
-				return endListed(ctx, b, id, except)
+				return endListed(ctx, b, id, except, roundTrip)
 			})},
 		{Name: "sign-out deletes gathered sessions", Fails: []string{"SLIST-06"}, Races: true,
 			Fault: "DeleteSessionsByUserID gathers the tokens of the sessions, and deletes the sessions one by one. Other calls run in between, and may give a session to another user.",
-			mem: onDeleteSessions(func(ctx context.Context, m *mem, user, except string) (deleted int64, err error) {
-				list, err := m.ListSessionsByUserID(ctx, user)
-				for _, s := range list {
-					if s.SessionToken == except {
-						continue
-					}
-					gone, err := m.DeleteSession(ctx, s.SessionToken)
-					if err != nil {
-						return deleted, err
-					}
-					if gone != nil {
-						deleted++
-					}
-				}
-				return deleted, err
+			mem: onDeleteSessions(func(ctx context.Context, m *mem, user, except string) (int64, error) {
+				return endListed(ctx, m, user, except, func() {})
 			})},
 		{Name: "extended session is not ended", Fails: []string{"SLIST-06"}, Races: true,
 			Fault: "DeleteSessionsByUserID reads the sessions, then deletes those that have not changed since",
@@ -421,27 +363,35 @@ func slistMutants() []Mutant {
 	}
 }
 
-// endListed lists a user's sessions and deletes each by its token. Other calls
+// endListed lists a user's sessions and deletes each by its token, after a pause. Other calls
 // can run in between.
-func endListed(ctx context.Context, b base, id, except string) (n int64, err error) {
+func endListed(ctx context.Context, b base, id, except string, pause func()) (int64, error) {
 	all, err := b.ListSessionsByUserID(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	return endEach(ctx, b, all, except, pause)
+}
+
+// endEach deletes each session by its token, after a pause.
+func endEach(ctx context.Context, b base, all []adapter.Session, except string, pause func()) (n int64, err error) {
 	for _, s := range all {
-		if err != nil {
-			return n, err
-		}
 		if s.SessionToken == except {
 			continue
 		}
-		for range 20 {
-			runtime.Gosched()
+		pause()
+		deleted, err := b.DeleteSession(ctx, s.SessionToken)
+		if err != nil {
+			return n, err
 		}
-		var deleted *adapter.Session
-		if deleted, err = b.DeleteSession(ctx, s.SessionToken); deleted != nil {
+		if deleted != nil {
 			n++
 		}
 	}
-	return n, err
+	return n, nil
 }
+
+func byExpiry(a, b adapter.Session) int { return a.Expires.Compare(b.Expires) }
 
 // listedFor lists and ends the sessions of a user as long as a set of them lives.
 func listedFor(b base, until func(*lifetimes) time.Time, w *with) {
@@ -508,21 +458,13 @@ func markedAway(b base, away *sync.Map, w *with) {
 		list, err := b.ListSessionsByUserID(ctx, user)
 		return slices.DeleteFunc(list, func(s adapter.Session) bool { return over(user, s) }), err
 	}
-	w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (n int64, err error) {
+	w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (int64, error) {
 		list, err := b.ListSessionsByUserID(ctx, user)
 		if err != nil {
 			return 0, err
 		}
-		for _, s := range list {
-			if s.SessionToken == except || over(user, s) {
-				continue
-			}
-			if _, err := b.DeleteSession(ctx, s.SessionToken); err != nil {
-				return n, err
-			}
-			n++
-		}
-		return n, nil
+		list = slices.DeleteFunc(list, func(s adapter.Session) bool { return over(user, s) })
+		return endEach(ctx, b, list, except, func() {})
 	}
 }
 
@@ -534,38 +476,36 @@ func decoded(text string) string {
 }
 
 // exceptionAs changes the exception of DeleteSessionsByUserID.
-func exceptionAs(b base, change func(string) string, w *with) {
-	w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (int64, error) {
-		if except != "" {
-			list, err := b.ListSessionsByUserID(ctx, user)
-			if err != nil {
-				return 0, err
-			}
-			for _, s := range list {
-				if change(s.SessionToken) == change(except) {
-					except = s.SessionToken
+func exceptionAs[B base](change func(string) string) func(B, *with) {
+	return func(b B, w *with) {
+		w.deleteSessionsByUserID = func(ctx context.Context, user, except string) (int64, error) {
+			if except != "" {
+				list, err := b.ListSessionsByUserID(ctx, user)
+				if err != nil {
+					return 0, err
+				}
+				for _, s := range list {
+					if change(s.SessionToken) == change(except) {
+						except = s.SessionToken
+					}
 				}
 			}
+			return b.DeleteSessionsByUserID(ctx, user, except)
 		}
-		return b.DeleteSessionsByUserID(ctx, user, except)
 	}
 }
 
 // unlistedByOwnUpdate keeps the sessions that are stored and in no user's list.
 func unlistedByOwnUpdate(m *mem, w *with) {
-	unlisted := func() map[string]bool {
-		return kept(m.records, "unlisted", func() map[string]bool { return map[string]bool{} })
+	unlisted := kept(m.records, "unlisted", func() map[string]bool { return map[string]bool{} })
+	end := func(id, except string) int64 {
+		return removed(m.sessions, func(token string, s adapter.Session) bool {
+			return s.UserID == id && token != except && !unlisted[token]
+		})
 	}
-	end := func(id, except string) (n int64) {
-		for token, s := range m.sessions {
-			if s.UserID == id && token != except && !unlisted()[token] {
-				delete(m.sessions, token)
-				n++
-			}
-		}
-		return n
-	}
-	w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) { delete(unlisted(), s.SessionToken) })
+	w.createSession = noted(m, m.CreateSession, func(s adapter.Session, _ *adapter.Session) {
+		delete(unlisted, s.SessionToken)
+	})
 	w.updateSession = func(ctx context.Context, u adapter.SessionUpdate) (*adapter.Session, error) {
 		m.mu.RLock()
 		before := m.sessions[u.SessionToken].UserID
@@ -573,25 +513,16 @@ func unlistedByOwnUpdate(m *mem, w *with) {
 		updated, err := m.UpdateSession(ctx, u)
 		if updated != nil && u.UserID.IsSet() {
 			m.mu.Lock()
-			unlisted()[u.SessionToken] = before == updated.UserID
+			unlisted[u.SessionToken] = before == updated.UserID
 			m.mu.Unlock()
 		}
 		return updated, err
 	}
-	w.deleteUser = locked(m, func(id string) (*adapter.User, error) {
-		u := m.user(id)
-		if u != nil {
-			m.dropAccounts(id)
-			end(id, "")
-			m.dropAuthenticators(id)
-			m.dropUser(id)
-		}
-		return u, nil
-	})
+	w.deleteUser = droppingButSessions(m, func(id string) { end(id, "") })
 	w.listSessionsByUserID = func(ctx context.Context, id string) ([]adapter.Session, error) {
 		list, err := m.ListSessionsByUserID(ctx, id)
 		defer held(&m.mu)()
-		return slices.DeleteFunc(list, func(s adapter.Session) bool { return unlisted()[s.SessionToken] }), err
+		return slices.DeleteFunc(list, func(s adapter.Session) bool { return unlisted[s.SessionToken] }), err
 	}
 	w.deleteSessionsByUserID = func(ctx context.Context, id, except string) (int64, error) {
 		return write(ctx, m, func() (int64, error) { return end(id, except), nil })
@@ -603,7 +534,7 @@ func unlistedByOwnUpdate(m *mem, w *with) {
 func pagedSessions(list func(context.Context, string) ([]adapter.Session, error), size int, w *with) {
 	w.listSessionsByUserID = func(ctx context.Context, id string) ([]adapter.Session, error) {
 		rest, err := list(ctx, id)
-		slices.SortFunc(rest, func(a, b adapter.Session) int { return a.Expires.Compare(b.Expires) })
+		slices.SortFunc(rest, byExpiry)
 		all := []adapter.Session{}
 		for len(rest) > 0 {
 			page := rest[:min(size, len(rest))]

@@ -20,13 +20,15 @@ func teditMutants() []Mutant {
 			Fault: "Each token sets the expiry of the set of its identifier's tokens, also to an earlier one.",
 			lite:  func(l *lite, w *with) { tokensFor(l, l.common(), time.Now, (*lifetimes).newest, w) }},
 		{Name: "only one token is deleted", Fails: []string{"TEDIT-01"},
-			Fault: "DeleteVerificationTokens deletes one token of the identifier", mem: func(m *mem, w *with) {
-				voidingWhere(m, 1, func(identifier string, t adapter.VerificationToken) bool { return t.Identifier == identifier }, w)
-			}},
+			Fault: "DeleteVerificationTokens deletes one token of the identifier",
+			mem: voidingWhere(1, func(identifier string, t adapter.VerificationToken) bool {
+				return t.Identifier == identifier
+			})},
 		{Name: "at most a thousand tokens are deleted", Fails: []string{"TEDIT-01"},
-			Fault: "DeleteVerificationTokens deletes one page of 1,000", mem: func(m *mem, w *with) {
-				voidingWhere(m, 1000, func(identifier string, t adapter.VerificationToken) bool { return t.Identifier == identifier }, w)
-			}},
+			Fault: "DeleteVerificationTokens deletes one page of 1,000",
+			mem: voidingWhere(1000, func(identifier string, t adapter.VerificationToken) bool {
+				return t.Identifier == identifier
+			})},
 		{Name: "tokens that live long are not deleted", Fails: []string{"TEDIT-01"},
 			Fault: "DeleteVerificationTokens deletes the tokens that expire within two hours",
 			lite: on(deleteTokens, func(ctx context.Context, l *lite, identifier string) (int64, error) {
@@ -40,14 +42,10 @@ func teditMutants() []Mutant {
 			})},
 		{Name: "expired tokens of an identifier stay", Fails: []string{"TEDIT-01"},
 			Fault: "DeleteVerificationTokens leaves the tokens that have expired.",
-			mem: writing(deleteTokens, func(m *mem, identifier string) (deleted int64, err error) {
-				for key, t := range m.tokens {
-					if key.Identifier == identifier && t.Expires.After(m.clock.Now()) {
-						delete(m.tokens, key)
-						deleted++
-					}
-				}
-				return deleted, nil
+			mem: writing(deleteTokens, func(m *mem, identifier string) (int64, error) {
+				return removed(m.tokens, func(key adapter.VerificationTokenKey, t adapter.VerificationToken) bool {
+					return key.Identifier == identifier && t.Expires.After(m.clock.Now())
+				}), nil
 			})},
 		{Name: "expired tokens of an identifier stay in SQL", Fails: []string{"TEDIT-01"},
 			Fault: "The statement of DeleteVerificationTokens has the condition that expires lies in the future.",
@@ -74,11 +72,9 @@ func teditMutants() []Mutant {
 			})},
 		{Name: "tokens are deleted by prefix", Fails: []string{"TEDIT-02"},
 			Fault: "DeleteVerificationTokens deletes the tokens of every identifier that begins with the one given",
-			mem: func(m *mem, w *with) {
-				voidingWhere(m, all, func(identifier string, t adapter.VerificationToken) bool {
-					return identifier != "" && strings.HasPrefix(t.Identifier, identifier)
-				}, w)
-			}},
+			mem: voidingWhere(all, func(identifier string, t adapter.VerificationToken) bool {
+				return identifier != "" && strings.HasPrefix(t.Identifier, identifier)
+			})},
 		{Name: "tokens are deleted by pattern", Fails: []string{"TEDIT-02"},
 			Fault: "DeleteVerificationTokens compares with LIKE",
 			lite: on(deleteTokens, func(ctx context.Context, l *lite, identifier string) (int64, error) {
@@ -86,11 +82,9 @@ func teditMutants() []Mutant {
 			})},
 		{Name: "tokens are deleted regardless of case", Fails: []string{"TEDIT-02"},
 			Fault: "DeleteVerificationTokens folds the case of the identifier; UseVerificationToken does not",
-			mem: func(m *mem, w *with) {
-				voidingWhere(m, all, func(identifier string, t adapter.VerificationToken) bool {
-					return strings.EqualFold(t.Identifier, identifier)
-				}, w)
-			}},
+			mem: voidingWhere(all, func(identifier string, t adapter.VerificationToken) bool {
+				return strings.EqualFold(t.Identifier, identifier)
+			})},
 		{Name: "tokens with one text are deleted together", Fails: []string{"TEDIT-02"},
 			Fault: "DeleteVerificationTokens deletes every token whose text equals a token of the identifier",
 			lite: on(deleteTokens, func(ctx context.Context, l *lite, identifier string) (int64, error) {
@@ -98,18 +92,7 @@ func teditMutants() []Mutant {
 			})},
 		{Name: "used token is counted as deleted", Fails: []string{"TEDIT-03"}, Races: true,
 			Fault: "DeleteVerificationTokens counts the tokens and deletes them a moment later",
-			mem: on(deleteTokens, func(ctx context.Context, m *mem, identifier string) (n int64, err error) {
-				m.mu.RLock()
-				for key := range m.tokens {
-					if key.Identifier == identifier {
-						n++
-					}
-				}
-				m.mu.RUnlock()
-				gap()
-				_, err = m.DeleteVerificationTokens(ctx, identifier)
-				return n, err
-			})},
+			mem:   countedFirst},
 		{Name: "tokens are counted in a separate statement", Fails: []string{"TEDIT-03"}, Races: true,
 			Fault: "DeleteVerificationTokens is a SELECT and a DELETE, and reports the number that the SELECT found",
 			lite: on(deleteTokens, func(ctx context.Context, l *lite, identifier string) (int64, error) {
@@ -132,14 +115,23 @@ func teditMutants() []Mutant {
 	}
 }
 
-// voiding replaces the deletion of an identifier's tokens.
-func voiding(deleteTokens func(ctx context.Context, identifier string) (int64, error), w *with) {
-	w.deleteVerificationTokens = deleteTokens
-}
+// countedFirst counts the tokens of an identifier and deletes them a moment later.
+var countedFirst = on(deleteTokens, func(ctx context.Context, m *mem, identifier string) (n int64, err error) {
+	m.mu.RLock()
+	for key := range m.tokens {
+		if key.Identifier == identifier {
+			n++
+		}
+	}
+	m.mu.RUnlock()
+	gap()
+	_, err = m.DeleteVerificationTokens(ctx, identifier)
+	return n, err
+})
 
 // voidingWhere deletes at most the given number of tokens that match accepts.
-func voidingWhere(m *mem, limit int64, matches func(identifier string, t adapter.VerificationToken) bool, w *with) {
-	voiding(locked(m, func(identifier string) (n int64, err error) {
+func voidingWhere(limit int64, matches func(identifier string, t adapter.VerificationToken) bool) func(*mem, *with) {
+	return writing(deleteTokens, func(m *mem, identifier string) (n int64, err error) {
 		for key, t := range m.tokens {
 			if matches(identifier, t) && n < limit {
 				delete(m.tokens, key)
@@ -147,5 +139,5 @@ func voidingWhere(m *mem, limit int64, matches func(identifier string, t adapter
 			}
 		}
 		return n, nil
-	}), w)
+	})
 }

@@ -21,13 +21,11 @@ func timeMutants() []Mutant {
 			})},
 		{Name: "wall clock stored", Listed: "M19", Fails: []string{"TIME-01", "TIME-08"}, Process: true,
 			Fault: "instants are formatted in the zone of the argument, and parsed as UTC",
-			lite:  func(l *lite, w *with) { storing(l, instants(wallClock), w) }},
+			lite:  storing[*lite](instants(wallClock))},
 		{Name: "short extension is not written", Fails: []string{"TIME-02"},
 			Fault: "UpdateSession returns an extension by less than a minute and does not store it.",
 			mem: on(updateSession, func(ctx context.Context, m *mem, u adapter.SessionUpdate) (*adapter.Session, error) {
-				m.mu.RLock()
-				s, ok := m.sessions[u.SessionToken]
-				m.mu.RUnlock()
+				s, ok := look(m, &m.sessions, u.SessionToken)
 				if to, set := u.Expires.Get(); ok && set && !u.UserID.IsSet() && to.After(s.Expires) && to.Sub(s.Expires) < time.Minute {
 					if err := m.begin(ctx); err != nil {
 						return nil, err
@@ -38,104 +36,88 @@ func timeMutants() []Mutant {
 				return m.UpdateSession(ctx, u)
 			})},
 		{Name: "expiry rounded up", Listed: "M18", Fails: []string{"TIME-02", "VTOK-11"},
-			Fault: "all expires are stored as seconds, rounded up", lite: func(l *lite, w *with) {
-				storing(l, func(record any) {
-					switch r := record.(type) {
-					case *adapter.Session:
-						r.Expires = roundUp(r.Expires)
-					case *adapter.VerificationToken:
-						r.Expires = roundUp(r.Expires)
-					case *adapter.SessionUpdate:
-						if t, set := r.Expires.Get(); set {
-							r.Expires = adapter.To(roundUp(t))
-						}
+			Fault: "all expires are stored as seconds, rounded up", lite: storing[*lite](func(record any) {
+				switch r := record.(type) {
+				case *adapter.Session:
+					r.Expires = roundUp(r.Expires)
+				case *adapter.VerificationToken:
+					r.Expires = roundUp(r.Expires)
+				case *adapter.SessionUpdate:
+					if t, set := r.Expires.Get(); set {
+						r.Expires = adapter.To(roundUp(t))
 					}
-				}, w)
-			}},
-		{Name: "instants cut to seconds", Fails: []string{"TIME-03"}, AuthJS: true,
-			Fault: "instants are stored as seconds, without the fraction", mem: func(m *mem, w *with) {
-				storing(m, instants(func(t time.Time) time.Time { return t.Truncate(time.Second) }), w)
-			}},
-		{Name: "instants in 32 bits", Fails: []string{"TIME-05", "TIME-06"}, Fault: "instants after 2038 wrap around",
-			mem: func(m *mem, w *with) {
-				storing(m, instants(func(t time.Time) time.Time {
-					if s := t.Unix(); s > math.MaxInt32 {
-						return time.Unix(int64(int32(s)), 0)
-					}
-					return t
-				}), w)
-			}},
-		{Name: "last year refused", Fails: []string{"TIME-06"}, Fault: "a session that expires in the year 9999 is refused",
-			mem: on(createSession, func(ctx context.Context, m *mem, s adapter.Session) (*adapter.Session, error) {
-				if s.Expires.Year() > 9998 {
-					return nil, errors.New("mem: datetime field overflow")
 				}
-				return m.CreateSession(ctx, s)
+			})},
+		{Name: "instants cut to seconds", Fails: []string{"TIME-03"}, AuthJS: true,
+			Fault: "instants are stored as seconds, without the fraction",
+			mem:   storing[*mem](instants(func(t time.Time) time.Time { return t.Truncate(time.Second) }))},
+		{Name: "instants in 32 bits", Fails: []string{"TIME-05", "TIME-06"}, Fault: "instants after 2038 wrap around",
+			mem: storing[*mem](instants(func(t time.Time) time.Time {
+				if s := t.Unix(); s > math.MaxInt32 {
+					return time.Unix(int64(int32(s)), 0)
+				}
+				return t
+			}))},
+		{Name: "last year refused", Fails: []string{"TIME-06"}, Fault: "a session that expires in the year 9999 is refused",
+			mem: refusing(createSession, errors.New("mem: datetime field overflow"), func(_ *mem, s adapter.Session) bool {
+				return s.Expires.Year() > 9998
 			})},
 		{Name: "past instants are replaced by the present", Fails: []string{"TIME-07"}, AuthJS: true,
-			Fault: "emailVerified in the past is stored as the time of the call", mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					if u, ok := record.(*adapter.User); ok && u.EmailVerified != nil && u.EmailVerified.Before(m.clock.Now()) {
-						u.EmailVerified = new(m.clock.Now())
-					}
-				}, w)
-			}},
+			Fault: "emailVerified in the past is stored as the time of the call",
+			mem: preparing(createUser, func(m *mem, u *adapter.User) {
+				if u.EmailVerified != nil && u.EmailVerified.Before(m.clock.Now()) {
+					u.EmailVerified = new(m.clock.Now())
+				}
+			})},
 		{Name: "local wall clock stored", Fails: []string{"TIME-08"}, Process: true,
-			Fault: "instants are formatted in the zone of the process, and parsed as UTC", lite: func(l *lite, w *with) {
-				storing(l, instants(func(t time.Time) time.Time { return wallClock(t.Local()) }), w) //nolint:gosmopolitan // the fault
-			}},
+			Fault: "instants are formatted in the zone of the process, and parsed as UTC",
+			lite: storing[*lite](instants(func(t time.Time) time.Time {
+				return wallClock(t.Local()) //nolint:gosmopolitan // the fault
+			}))},
 		{Name: "monotonic clock stored as text", Fails: []string{"TIME-09"},
 			Fault: "instants are stored as Go's default text, which can't be parsed if it contains a monotonic clock reading",
-			mem: on(createSession, func(ctx context.Context, m *mem, s adapter.Session) (*adapter.Session, error) {
-				if strings.Contains(s.Expires.String(), " m=") {
-					return nil, errors.New("mem: extra text in time")
-				}
-				return m.CreateSession(ctx, s)
+			mem: refusing(createSession, errors.New("mem: extra text in time"), func(_ *mem, s adapter.Session) bool {
+				return strings.Contains(s.Expires.String(), " m=")
 			})},
 		{Name: "epoch is null", Fails: []string{"TIME-10"}, Fault: "emailVerified at the Unix epoch is stored as null",
-			mem: func(m *mem, w *with) {
-				storing(m, func(record any) {
-					switch r := record.(type) {
-					case *adapter.User:
-						if r.EmailVerified != nil && r.EmailVerified.UnixMilli() == 0 {
-							r.EmailVerified = nil
-						}
-					case *adapter.UserUpdate:
-						if t, set := r.EmailVerified.Get(); set && t != nil && t.UnixMilli() == 0 {
-							r.EmailVerified = adapter.To[*time.Time](nil)
-						}
+			mem: storing[*mem](func(record any) {
+				switch r := record.(type) {
+				case *adapter.User:
+					if r.EmailVerified != nil && r.EmailVerified.UnixMilli() == 0 {
+						r.EmailVerified = nil
 					}
-				}, w)
-			}},
+				case *adapter.UserUpdate:
+					if t, set := r.EmailVerified.Get(); set && t != nil && t.UnixMilli() == 0 {
+						r.EmailVerified = adapter.To[*time.Time](nil)
+					}
+				}
+			})},
 		{Name: "instants are nanoseconds", Fails: []string{"TIME-11"},
-			Fault: "instants are kept as a count of nanoseconds in 64 bits", mem: func(m *mem, w *with) {
-				storing(m, instants(func(t time.Time) time.Time { return time.Unix(0, t.UnixNano()) }), w)
-			}},
+			Fault: "instants are kept as a count of nanoseconds in 64 bits",
+			mem:   storing[*mem](instants(func(t time.Time) time.Time { return time.Unix(0, t.UnixNano()) }))},
 		{Name: "instants are 32-bit seconds", Fails: []string{"TIME-11"},
-			Fault: "instants are kept as unsigned 32-bit seconds, with milliseconds beside them", lite: func(l *lite, w *with) {
-				storing(l, instants(func(t time.Time) time.Time {
-					return time.Unix(int64(uint32(t.Unix())), int64(t.Nanosecond())) //nolint:gosec // the fault
-				}), w)
-			}},
+			Fault: "instants are kept as unsigned 32-bit seconds, with milliseconds beside them",
+			lite: storing[*lite](instants(func(t time.Time) time.Time {
+				return time.Unix(int64(uint32(t.Unix())), int64(t.Nanosecond())) //nolint:gosec // the fault
+			}))},
 		{Name: "instants before 1970 are cut to the wrong side", Fails: []string{"TIME-11"},
-			Fault: "the milliseconds of an instant before 1970 are added to the next second", mem: func(m *mem, w *with) {
-				storing(m, instants(func(t time.Time) time.Time {
-					if s := t.Unix(); s < 0 && t.Nanosecond() > 0 {
-						return time.Unix(s+1, int64(t.Nanosecond()))
-					}
-					return t
-				}), w)
-			}},
+			Fault: "the milliseconds of an instant before 1970 are added to the next second",
+			mem: storing[*mem](instants(func(t time.Time) time.Time {
+				if s := t.Unix(); s < 0 && t.Nanosecond() > 0 {
+					return time.Unix(s+1, int64(t.Nanosecond()))
+				}
+				return t
+			}))},
 		{Name: "instants end in 2100", Fails: []string{"TIME-11"},
 			Fault: "an instant after 2100 is treated as a mistake and stored as the last instant of 2100",
 			lite: func(l *lite, w *with) {
 				last := time.Date(2100, 12, 31, 23, 59, 59, 0, time.UTC)
-				storing(l, instants(func(t time.Time) time.Time {
+				storing[*lite](instants(func(t time.Time) time.Time {
 					if t.After(last) {
 						return last
 					}
 					return t
-				}), w)
+				}))(l, w)
 			}},
 		{Name: "listed sessions have the zone of the process", Fails: []string{"TIME-12"},
 			Fault: "ListSessionsByUserID returns each expiry in the zone of the process.",

@@ -17,13 +17,6 @@ import (
 )
 
 func userMutants() []Mutant {
-	domainOnly := func(email string) string {
-		local, domain, found := strings.Cut(email, "@")
-		if !found {
-			return email
-		}
-		return local + "@" + lowerASCII(domain)
-	}
 	return []Mutant{
 		{Name: "created user has no id", Fails: []string{"USER-01"},
 			Fault: "CreateUser returns its argument, without the id that was assigned",
@@ -106,36 +99,14 @@ func userMutants() []Mutant {
 			lite:  func(l *lite, w *with) { w.getUser = again(l.GetUser, strings.ToLower) }},
 		{Name: "ids must be UUIDs", Listed: "M20", Fails: []string{"USER-08", "AUTHN-06", "CASC-06"}, AuthJS: true,
 			Fault: "GetUser, ListAuthenticatorsByUserID and DeleteUser fail for an id that is not a UUID",
-			lite: func(l *lite, w *with) {
-				w.getUser = func(ctx context.Context, id string) (*adapter.User, error) {
-					if err := isUUID(id); err != nil {
-						return nil, err
-					}
-					return l.GetUser(ctx, id)
-				}
-				w.listAuthenticatorsByUserID = func(ctx context.Context, id string) ([]adapter.Authenticator, error) {
-					if err := isUUID(id); err != nil {
-						return nil, err
-					}
-					return l.ListAuthenticatorsByUserID(ctx, id)
-				}
-				w.deleteUser = func(ctx context.Context, id string) (*adapter.User, error) {
-					if err := isUUID(id); err != nil {
-						return nil, err
-					}
-					return l.DeleteUser(ctx, id)
-				}
-			}},
+			lite: together(refusing(getUser, errNoUUID, noUUID), refusing(listAuthenticators, errNoUUID, noUUID),
+				refusing(deleteUser, errNoUUID, noUUID))},
 		{Name: "ids are trimmed", Fails: []string{"USER-08"}, Fault: "GetUser ignores blanks around the id",
 			mem: given[*mem](getUser, func(id *string) { *id = strings.TrimSpace(*id) })},
 		{Name: "user found by e-mail lacks fields", Fails: []string{"USER-09", "FLOW-06"}, AuthJS: true,
 			Fault: "GetUserByEmail returns the fields of its index only: id and e-mail",
-			mem: on(getUserByEmail, func(ctx context.Context, m *mem, email string) (*adapter.User, error) {
-				u, err := m.GetUserByEmail(ctx, email)
-				if u != nil {
-					u = &adapter.User{ID: u.ID, Email: u.Email}
-				}
-				return u, err
+			mem: changed[*mem](getUserByEmail, func(_ string, u *adapter.User) {
+				*u = adapter.User{ID: u.ID, Email: u.Email}
 			})},
 		{Name: "e-mail lookup by LIKE", Fails: []string{"USER-10", "INPUT-03"},
 			Fault: "GetUserByEmail treats the address as a pattern, and finds addresses that begin with it",
@@ -154,33 +125,19 @@ func userMutants() []Mutant {
 			})},
 		{Name: "refused user stays", Fails: []string{"USER-11"},
 			Fault: "CreateUser stores the user before it checks whether the e-mail is taken",
-			mem: on(createUser, func(ctx context.Context, m *mem, u adapter.User) (*adapter.User, error) {
-				created, err := m.CreateUser(ctx, u)
-				if err != nil && u.ID != "" {
-					defer held(&m.mu)()
-					if _, taken := m.users[u.ID]; !taken {
-						m.users[u.ID] = copyUser(u)
-					}
+			mem: spoiling(createUser, adapter.ErrConflict, func(m *mem, u adapter.User) {
+				if _, taken := m.users[u.ID]; !taken && u.ID != "" {
+					m.users[u.ID] = copyUser(u)
 				}
-				return created, err
 			})},
 		{Name: "one sign-up without an address", OnLite: "one row without an address", Fails: []string{"USER-12"},
 			Fault: "The index of addresses that a sign-up fills holds the empty one: the second sign-up without an address is a conflict.",
 			both:  func(b base, w *with) { w.createUserWithAccount = oneNameless(b.CreateUserWithAccount) }},
 		{Name: "only one user may have no e-mail", Fails: []string{"USER-12"},
 			Fault: "the empty e-mail is unique like any other",
-			lite: on(createUser, func(ctx context.Context, l *lite, u adapter.User) (*adapter.User, error) {
-				if u.Email == "" {
-					taken, err := l.exists(ctx, `SELECT 1 FROM "user" WHERE COALESCE(email, '') = ''`)
-					if err != nil {
-						return nil, err
-					}
-					if taken {
-						return nil, conflict("the e-mail")
-					}
-				}
-				return l.CreateUser(ctx, u)
-			})},
+			lite: refusingRows(createUser, conflict("the e-mail"),
+				`SELECT 1 FROM "user" WHERE ? = '' AND COALESCE(email, '') = ''`,
+				func(u adapter.User) []any { return []any{u.Email} })},
 		{Name: "lookup folds case, uniqueness does not", Fails: []string{"USER-13", "USER-15"},
 			Fault: "GetUserByEmail ignores ASCII case, the unique index does not",
 			lite: on(getUserByEmail, func(ctx context.Context, l *lite, email string) (*adapter.User, error) {
@@ -192,72 +149,41 @@ func userMutants() []Mutant {
 			})},
 		{Name: "uniqueness folds case, lookup does not", Fails: []string{"USER-13"},
 			Fault: "the unique index ignores ASCII case, GetUserByEmail does not",
-			lite: on(createUser, func(ctx context.Context, l *lite, u adapter.User) (*adapter.User, error) {
-				taken, err := l.exists(ctx, `SELECT 1 FROM "user" WHERE email = ? COLLATE NOCASE AND email <> ''`, u.Email)
-				if err != nil {
-					return nil, err
-				}
-				if taken {
-					return nil, conflict("the e-mail")
-				}
-				return l.CreateUser(ctx, u)
-			})},
+			lite: refusingRows(createUser, conflict("the e-mail"),
+				`SELECT 1 FROM "user" WHERE email = ? COLLATE NOCASE AND email <> ''`,
+				func(u adapter.User) []any { return []any{u.Email} })},
 		{Name: "plus tag is dropped", Fails: []string{"USER-14"},
-			Fault: "the part of the local part that follows a plus sign is dropped", mem: func(m *mem, w *with) {
-				foldedBy(m, func(email string) string {
-					local, domain, found := strings.Cut(email, "@")
-					if !found {
-						return email
-					}
-					local, _, _ = strings.Cut(local, "+")
-					return local + "@" + domain
-				}, w)
-			}},
+			Fault: "the part of the local part that follows a plus sign is dropped",
+			mem: foldedBy[*mem](byParts(func(local, domain string) string {
+				local, _, _ = strings.Cut(local, "+")
+				return local + "@" + domain
+			}))},
 		{Name: "dots in an address are dropped", Fails: []string{"USER-14"}, Fault: "dots in the local part are dropped",
-			mem: func(m *mem, w *with) {
-				foldedBy(m, func(email string) string {
-					local, domain, found := strings.Cut(email, "@")
-					if !found {
-						return email
-					}
-					return strings.ReplaceAll(local, ".", "") + "@" + domain
-				}, w)
-			}},
+			mem: foldedBy[*mem](byParts(func(local, domain string) string {
+				return strings.ReplaceAll(local, ".", "") + "@" + domain
+			}))},
 		{Name: "look-alike letters are equal", Fails: []string{"USER-14"},
-			Fault: "Cyrillic and Greek letters are replaced by the Latin ones that they look like", mem: func(m *mem, w *with) {
-				foldedBy(m, strings.NewReplacer("р", "p", "ο", "o", "а", "a", "е", "e").Replace, w)
-			}},
+			Fault: "Cyrillic and Greek letters are replaced by the Latin ones that they look like",
+			mem:   foldedBy[*mem](strings.NewReplacer("р", "p", "ο", "o", "а", "a", "е", "e").Replace)},
 		{Name: "invisible characters are dropped", Fails: []string{"USER-14"},
-			Fault: "soft hyphens, joiners and marks are dropped from addresses", lite: func(l *lite, w *with) {
-				clean := strings.NewReplacer("\u00ad", "", "\u200d", "", "\ufeff", "").Replace
-				storing(l, func(record any) {
-					switch r := record.(type) {
-					case *adapter.User:
-						r.Email = clean(r.Email)
-					case *adapter.UserUpdate:
-						if email, set := r.Email.Get(); set {
-							r.Email = adapter.To(clean(email))
-						}
-					}
-				}, w)
-				w.getUserByEmail = rekeyed(l.GetUserByEmail, clean)
-
-			}},
+			Fault: "soft hyphens, joiners and marks are dropped from addresses",
+			lite:  foldedBy[*lite](strings.NewReplacer("\u00ad", "", "\u200d", "", "\ufeff", "").Replace)},
 		{Name: "e-mails fold case by Unicode", Fails: []string{"USER-14"},
 			Fault:   "lookup and uniqueness ignore case in all scripts, so that a Kelvin sign equals a k",
-			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }, mem: func(m *mem, w *with) {
-				foldedEmails(m, func(s string) string { return strings.ToLower(strings.ToUpper(s)) }, w)
-			}},
+			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true },
+			mem: foldedEmails(func(s string) string {
+				return strings.ToLower(strings.ToUpper(s))
+			})},
 		{Name: "e-mails lose blanks", Fails: []string{"USER-14"},
 			Fault: "lookup and uniqueness ignore blanks around an address",
-			mem:   func(m *mem, w *with) { foldedEmails(m, strings.TrimSpace, w) }},
+			mem:   foldedEmails(strings.TrimSpace)},
 		{Name: "e-mails fold case, undeclared", Fails: []string{"USER-15"},
 			Fault: "lookup and uniqueness ignore ASCII case, and the harness does not declare it",
-			mem:   func(m *mem, w *with) { foldedEmails(m, lowerASCII, w) }},
+			mem:   foldedEmails(lowerASCII)},
 		{Name: "user comes with the address asked for", Fails: []string{"USER-16"},
 			Fault:   "GetUserByEmail returns the spelling of the query, not the stored one",
 			harness: func(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }, mem: func(m *mem, w *with) {
-				foldedEmails(m, lowerASCII, w)
+				foldedEmails(lowerASCII)(m, w)
 				lookup := w.getUserByEmail
 				w.getUserByEmail = func(ctx context.Context, email string) (*adapter.User, error) {
 					u, err := lookup(ctx, email)
@@ -351,26 +277,20 @@ func userMutants() []Mutant {
 			})},
 		{Name: "updateUser upserts", Listed: "M02", Fails: []string{"USER-20"},
 			Fault: "UpdateUser of an unknown id creates a user",
-			lite: on(updateUser, func(ctx context.Context, l *lite, update adapter.UserUpdate) (*adapter.User, error) {
-				u, err := l.UpdateUser(ctx, update)
-				if !errors.Is(err, adapter.ErrNotFound) {
-					return u, err
-				}
-				ghost := adapter.User{ID: update.ID}
-				update.Apply(&ghost)
-				return l.CreateUser(ctx, ghost)
-			})},
+			lite: answering(updateUser, adapter.ErrNotFound,
+				func(ctx context.Context, l *lite, update adapter.UserUpdate) (*adapter.User, error) {
+					ghost := adapter.User{ID: update.ID}
+					update.Apply(&ghost)
+					return l.CreateUser(ctx, ghost)
+				})},
 		{Name: "update of an unknown user reports success", Fails: []string{"USER-20"},
 			Fault: "UpdateUser returns its argument when no row matches",
-			mem: on(updateUser, func(ctx context.Context, m *mem, update adapter.UserUpdate) (*adapter.User, error) {
-				u, err := m.UpdateUser(ctx, update)
-				if errors.Is(err, adapter.ErrNotFound) {
-					u = &adapter.User{ID: update.ID}
+			mem: answering(updateUser, adapter.ErrNotFound,
+				func(_ context.Context, _ *mem, update adapter.UserUpdate) (*adapter.User, error) {
+					u := &adapter.User{ID: update.ID}
 					update.Apply(u)
-					err = nil
-				}
-				return u, err
-			})},
+					return u, nil
+				})},
 		{Name: "old address keeps working", Listed: "M03", Fails: []string{"USER-21", "USER-26"},
 			Fault: "UpdateUser adds the new e-mail to the index and does not remove the old one",
 			mem: on(updateUser, func(ctx context.Context, m *mem, update adapter.UserUpdate) (*adapter.User, error) {
@@ -396,15 +316,7 @@ func userMutants() []Mutant {
 			})},
 		{Name: "change to a taken e-mail accepted", Fails: []string{"USER-22"},
 			Fault: "UpdateUser does not check whether the new e-mail is taken",
-			mem: writing(updateUser, func(m *mem, update adapter.UserUpdate) (*adapter.User, error) {
-				u, ok := m.users[update.ID]
-				if !ok {
-					return nil, notFound("user")
-				}
-				update.Apply(&u)
-				m.putUser(u)
-				return new(copyUser(u)), nil
-			})},
+			mem:   writing(updateUser, (*mem).updateAnyUser)},
 		{Name: "refused update changes the name", Fails: []string{"USER-22"},
 			Fault: "UpdateUser writes the fields one by one, the e-mail last, without a transaction",
 			lite: on(updateUser, func(ctx context.Context, l *lite, update adapter.UserUpdate) (*adapter.User, error) {
@@ -417,12 +329,8 @@ func userMutants() []Mutant {
 			})},
 		{Name: "empty update fails", Fails: []string{"USER-23"},
 			Fault: "UpdateUser with only the id runs a statement without columns",
-			lite: on(updateUser, func(ctx context.Context, l *lite, update adapter.UserUpdate) (*adapter.User, error) {
-				if update == (adapter.UserUpdate{ID: update.ID}) {
-					return nil, errors.New("lite: syntax error near WHERE")
-				}
-				return l.UpdateUser(ctx, update)
-			})},
+			lite: refusing(updateUser, errors.New("lite: syntax error near WHERE"),
+				func(_ *lite, u adapter.UserUpdate) bool { return u == adapter.UserUpdate{ID: u.ID} })},
 		{Name: "image update without WHERE", Fails: []string{"USER-24"},
 			Fault: "UpdateUser with an image changes the image of every user",
 			lite: on(updateUser, func(ctx context.Context, l *lite, update adapter.UserUpdate) (*adapter.User, error) {
@@ -433,24 +341,16 @@ func userMutants() []Mutant {
 				return u, err
 			})},
 		{Name: "null emailVerified read as the zero time", Fails: []string{"USER-25", "DATA-02"},
-			Fault: "GetUserByAccount scans a null emailVerified into a time.Time", mem: func(m *mem, w *with) {
-				w.getUserByAccount = func(ctx context.Context, key adapter.AccountKey) (*adapter.User, error) {
-					u, err := m.GetUserByAccount(ctx, key)
-					return zeroVerified(u), err
-				}
-				w.getUser = func(ctx context.Context, id string) (*adapter.User, error) {
-					u, err := m.GetUser(ctx, id)
-					return zeroVerified(u), err
-				}
-			}},
+			Fault: "GetUserByAccount scans a null emailVerified into a time.Time",
+			mem: together(changed[*mem](getUserByAccount, zeroVerified[adapter.AccountKey]),
+				changed[*mem](getUser, zeroVerified[string]))},
 		{Name: "session verifies the user", Fails: []string{"USER-25"},
-			Fault: "GetSessionAndUser fills a null emailVerified with the time of the call", mem: func(m *mem, w *with) {
-				w.getSessionAndUser = then(m.GetSessionAndUser, func(_ string, s *adapter.SessionAndUser) {
-					if s.User.EmailVerified == nil {
-						s.User.EmailVerified = new(m.clock.Now())
-					}
-				})
-			}},
+			Fault: "GetSessionAndUser fills a null emailVerified with the time of the call",
+			mem: noting(getSessionAndUser, func(m *mem, _ string, s *adapter.SessionAndUser) {
+				if s.User.EmailVerified == nil {
+					s.User.EmailVerified = new(m.clock.Now())
+				}
+			})},
 		{Name: "id is derived from the address", Fails: []string{"USER-26"},
 			Fault: "CreateUser assigns the address as id, so nobody can take an address that its first holder has given up.",
 			mem: given[*mem](createUser, func(u *adapter.User) {
@@ -489,31 +389,25 @@ func userMutants() []Mutant {
 			})},
 		{Name: "domain is folded", Fails: []string{"USER-27"},
 			Fault: "addresses are equal if their domains differ in case only",
-			mem:   func(m *mem, w *with) { foldedBy(m, domainOnly, w) }},
+			mem: foldedBy[*mem](byParts(func(local, domain string) string {
+				return local + "@" + lowerASCII(domain)
+			}))},
 		{Name: "first letter is folded", Fails: []string{"USER-27"},
-			Fault: "the first letter of an address is stored in lower case", mem: func(m *mem, w *with) {
-				foldedBy(m, func(email string) string {
-					if email == "" {
-						return ""
-					}
-					return lowerASCII(email[:1]) + email[1:]
-				}, w)
-			}},
+			Fault: "the first letter of an address is stored in lower case", mem: foldedBy[*mem](func(email string) string {
+				if email == "" {
+					return ""
+				}
+				return lowerASCII(email[:1]) + email[1:]
+			})},
 		{Name: "local part is folded", Fails: []string{"USER-27"},
 			Fault: "the adapter declares that it folds case, and folds only the local part", harness: folded,
-			mem: func(m *mem, w *with) {
-				foldedBy(m, func(email string) string {
-					local, domain, found := strings.Cut(email, "@")
-					if !found {
-						return email
-					}
-					return lowerASCII(local) + "@" + domain
-				}, w)
-			}},
+			mem: foldedBy[*mem](byParts(func(local, domain string) string {
+				return lowerASCII(local) + "@" + domain
+			}))},
 		{Name: "change of case conflicts with itself", Fails: []string{"USER-27"},
 			Fault:   "addresses are folded, and UpdateUser that changes only the case of the user's address is a conflict",
 			harness: folded, mem: func(m *mem, w *with) {
-				foldedBy(m, lowerASCII, w)
+				foldedBy[*mem](lowerASCII)(m, w)
 				update := w.updateUser
 				w.updateUser = func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 					if email, set := u.Email.Get(); set {
@@ -528,7 +422,7 @@ func userMutants() []Mutant {
 		{Name: "change of case frees the address", Fails: []string{"USER-27"},
 			Fault: "addresses are folded, and a change of case only removes the address from the index", harness: folded,
 			mem: func(m *mem, w *with) {
-				foldedBy(m, lowerASCII, w)
+				foldedBy[*mem](lowerASCII)(m, w)
 				update := w.updateUser
 				w.updateUser = func(ctx context.Context, u adapter.UserUpdate) (*adapter.User, error) {
 					email, set := u.Email.Get()
@@ -546,23 +440,13 @@ func userMutants() []Mutant {
 		{Name: "update compares addresses exactly", Fails: []string{"USER-27"},
 			Fault: "lookups and CreateUser fold addresses; UpdateUser indexes an address as given", harness: folded,
 			mem: func(m *mem, w *with) {
-				foldedBy(m, lowerASCII, w)
+				foldedBy[*mem](lowerASCII)(m, w)
 				w.updateUser = m.UpdateUser
 
 			}},
 		{Name: "sign-up with capitals", Fails: []string{"USER-27"},
 			Fault:   "The store folds case, and CreateUserWithAccount stores the address as it is given, under which no lookup finds it.",
-			harness: folded, both: func(b base, w *with) {
-				w.createUser = altered(b.CreateUser, func(u *adapter.User) { u.Email = lowerASCII(u.Email) })
-				w.updateUser = altered(b.UpdateUser, func(u *adapter.UserUpdate) {
-					if email, set := u.Email.Get(); set {
-						u.Email = adapter.To(lowerASCII(email))
-					}
-				})
-				w.getUserByEmail = func(ctx context.Context, email string) (*adapter.User, error) {
-					return b.GetUserByEmail(ctx, lowerASCII(email))
-				}
-			}},
+			harness: folded, both: foldedBy[base](lowerASCII)},
 		{Name: "own address is a conflict", Fails: []string{"USER-28"},
 			Fault: "UpdateUser first asks whether the address is in use, and does not check that the user of it is another one.",
 			mem:   func(m *mem, w *with) { w.updateUser = ownAddressTaken(m.GetUser, m.GetUserByEmail, m.UpdateUser) }},
@@ -603,13 +487,10 @@ func userMutants() []Mutant {
 			both:  given[base](updateUser, func(u *adapter.UserUpdate) { u.IfEmail = "" })},
 		{Name: "condition on the address folds case", Fails: []string{"USER-30"},
 			Fault: "UpdateUser compares IfEmail without regard to case, and the store compares spellings.",
-			mem: on(updateUser, func(ctx context.Context, m *mem, u adapter.UserUpdate) (*adapter.User, error) {
-				m.mu.RLock()
+			mem: preparing(updateUser, func(m *mem, u *adapter.UserUpdate) {
 				if stored := m.users[u.ID].Email; strings.EqualFold(stored, u.IfEmail) {
 					u.IfEmail = stored
 				}
-				m.mu.RUnlock()
-				return m.UpdateUser(ctx, u)
 			})},
 		{Name: "condition on the address guards the proof only", Fails: []string{"USER-30"},
 			Fault: "UpdateUser without the address IfEmail leaves emailVerified, and changes the other fields.",
@@ -678,21 +559,32 @@ func onRefusal[B base](answer func(context.Context, B, adapter.UserUpdate) (*ada
 // folded is mem with addresses that are compared without regard to case.
 func folded(h *adaptertest.Harness) { h.Declarations.EmailFoldsCase = true }
 
+// byParts joins the two parts of an address anew, and leaves other texts.
+func byParts(join func(local, domain string) string) func(string) string {
+	return func(email string) string {
+		if local, domain, found := strings.Cut(email, "@"); found {
+			return join(local, domain)
+		}
+		return email
+	}
+}
+
 // foldedBy stores addresses under the text that key returns for them. The record
 // keeps the given spelling in lower case.
-func foldedBy(m *mem, key func(string) string, w *with) {
-	storing(m, func(record any) {
-		switch r := record.(type) {
-		case *adapter.User:
-			r.Email = key(r.Email)
-		case *adapter.UserUpdate:
-			if email, set := r.Email.Get(); set {
-				r.Email = adapter.To(key(email))
+func foldedBy[B base](key func(string) string) func(B, *with) {
+	return func(b B, w *with) {
+		storing[B](func(record any) {
+			switch r := record.(type) {
+			case *adapter.User:
+				r.Email = key(r.Email)
+			case *adapter.UserUpdate:
+				if email, set := r.Email.Get(); set {
+					r.Email = adapter.To(key(email))
+				}
 			}
-		}
-	}, w)
-	w.getUserByEmail = rekeyed(m.GetUserByEmail, key)
-
+		})(b, w)
+		w.getUserByEmail = rekeyed(b.GetUserByEmail, key)
+	}
 }
 
 // ownAddressTaken refuses an address that any user has, also the user itself.
@@ -745,44 +637,43 @@ func oneNameless(signUp signUpFunc) signUpFunc {
 	}
 }
 
-// isUUID returns an error if the id is not a UUID.
-func isUUID(id string) error {
-	if len(id) != 36 || strings.Trim(id, "0123456789abcdef-") != "" {
-		return fmt.Errorf("lite: invalid input syntax for type uuid: %q", id)
-	}
-	return nil
+var errNoUUID = errors.New("lite: invalid input syntax for type uuid")
+
+func noUUID(_ *lite, id string) bool {
+	return len(id) != 36 || strings.Trim(id, "0123456789abcdef-") != ""
 }
 
 // foldedEmails keys the e-mail index by the text that fold returns for an address.
-func foldedEmails(m *mem, fold func(string) string, w *with) {
-	holder := func(email string) (adapter.User, bool) {
-		for _, u := range m.users {
-			if email != "" && fold(u.Email) == fold(email) {
-				return u, true
+func foldedEmails(fold func(string) string) func(*mem, *with) {
+	return func(m *mem, w *with) {
+		holder := func(email string) (adapter.User, bool) {
+			for _, u := range m.users {
+				if email != "" && fold(u.Email) == fold(email) {
+					return u, true
+				}
 			}
+			return adapter.User{}, false
 		}
-		return adapter.User{}, false
+		w.createUser = func(ctx context.Context, u adapter.User) (*adapter.User, error) {
+			m.mu.RLock()
+			_, taken := holder(u.Email)
+			m.mu.RUnlock()
+			if taken {
+				return nil, conflict("the e-mail")
+			}
+			return m.CreateUser(ctx, u)
+		}
+		w.getUserByEmail = rlocked(m, func(email string) (*adapter.User, error) {
+			if u, ok := holder(email); ok {
+				return new(copyUser(u)), nil
+			}
+			return nil, nil
+		})
 	}
-	w.createUser = func(ctx context.Context, u adapter.User) (*adapter.User, error) {
-		m.mu.RLock()
-		_, taken := holder(u.Email)
-		m.mu.RUnlock()
-		if taken {
-			return nil, conflict("the e-mail")
-		}
-		return m.CreateUser(ctx, u)
-	}
-	w.getUserByEmail = rlocked(m, func(email string) (*adapter.User, error) {
-		if u, ok := holder(email); ok {
-			return new(copyUser(u)), nil
-		}
-		return nil, nil
-	})
 }
 
-func zeroVerified(u *adapter.User) *adapter.User {
-	if u != nil && u.EmailVerified == nil {
+func zeroVerified[A any](_ A, u *adapter.User) {
+	if u.EmailVerified == nil {
 		u.EmailVerified = new(time.Time)
 	}
-	return u
 }

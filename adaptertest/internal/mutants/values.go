@@ -10,14 +10,16 @@ import (
 )
 
 // storing alters every record and update before it is stored.
-func storing(b base, alter func(record any), w *with) {
-	w.createUser = before(b.CreateUser, alter)
-	w.updateUser = before(b.UpdateUser, alter)
-	w.linkAccount = before(b.LinkAccount, alter)
-	w.createSession = before(b.CreateSession, alter)
-	w.updateSession = before(b.UpdateSession, alter)
-	w.createVerificationToken = before(b.CreateVerificationToken, alter)
-	w.createAuthenticator = before(b.CreateAuthenticator, alter)
+func storing[B base](alter func(record any)) func(B, *with) {
+	return func(b B, w *with) {
+		w.createUser = before(b.CreateUser, alter)
+		w.updateUser = before(b.UpdateUser, alter)
+		w.linkAccount = before(b.LinkAccount, alter)
+		w.createSession = before(b.CreateSession, alter)
+		w.updateSession = before(b.UpdateSession, alter)
+		w.createVerificationToken = before(b.CreateVerificationToken, alter)
+		w.createAuthenticator = before(b.CreateAuthenticator, alter)
+	}
 }
 
 // before calls alter with a pointer to a copy of the argument, then method.
@@ -30,27 +32,27 @@ func before[A, T any](method func(context.Context, A) (T, error), alter func(any
 
 // keyed alters the keys in the arguments of all methods that look up, use, unlink
 // or delete a record.
-func keyed(b base, alter func(key string) string, w *with) {
-	w.getUser = rekeyed(b.GetUser, alter)
-	w.getUserByEmail = rekeyed(b.GetUserByEmail, alter)
-	w.deleteUser = rekeyed(b.DeleteUser, alter)
-	w.getSessionAndUser = rekeyed(b.GetSessionAndUser, alter)
-	w.deleteSession = rekeyed(b.DeleteSession, alter)
-	w.getAuthenticator = rekeyed(b.GetAuthenticator, alter)
-	w.listAuthenticatorsByUserID = rekeyed(b.ListAuthenticatorsByUserID, alter)
-	w.getUserByAccount = func(ctx context.Context, k adapter.AccountKey) (*adapter.User, error) {
-		return b.GetUserByAccount(ctx, adapter.AccountKey{Provider: alter(k.Provider), ProviderAccountID: alter(k.ProviderAccountID)})
+func keyed[B base](alter func(key string) string) func(B, *with) {
+	return func(b B, w *with) {
+		w.getUser = rekeyed(b.GetUser, alter)
+		w.getUserByEmail = rekeyed(b.GetUserByEmail, alter)
+		w.deleteUser = rekeyed(b.DeleteUser, alter)
+		w.getSessionAndUser = rekeyed(b.GetSessionAndUser, alter)
+		w.deleteSession = rekeyed(b.DeleteSession, alter)
+		w.getAuthenticator = rekeyed(b.GetAuthenticator, alter)
+		w.listAuthenticatorsByUserID = rekeyed(b.ListAuthenticatorsByUserID, alter)
+		pair := func(k *adapter.AccountKey) {
+			k.Provider, k.ProviderAccountID = alter(k.Provider), alter(k.ProviderAccountID)
+		}
+		w.getUserByAccount = altered(b.GetUserByAccount, pair)
+		w.unlinkAccount = altered(b.UnlinkAccount, pair)
+		w.getAccount = func(ctx context.Context, id, provider string) (*adapter.Account, error) {
+			return b.GetAccount(ctx, alter(id), alter(provider))
+		}
+		w.useVerificationToken = altered(b.UseVerificationToken, func(k *adapter.VerificationTokenKey) {
+			k.Identifier, k.Token = alter(k.Identifier), alter(k.Token)
+		})
 	}
-	w.unlinkAccount = func(ctx context.Context, k adapter.AccountKey) (*adapter.Account, error) {
-		return b.UnlinkAccount(ctx, adapter.AccountKey{Provider: alter(k.Provider), ProviderAccountID: alter(k.ProviderAccountID)})
-	}
-	w.getAccount = func(ctx context.Context, id, provider string) (*adapter.Account, error) {
-		return b.GetAccount(ctx, alter(id), alter(provider))
-	}
-	w.useVerificationToken = func(ctx context.Context, k adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-		return b.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: alter(k.Identifier), Token: alter(k.Token)})
-	}
-
 }
 
 func rekeyed[T any](method func(context.Context, string) (T, error), alter func(string) string) func(context.Context, string) (T, error) {
@@ -127,46 +129,48 @@ func visitPointer[T any](c *adapter.Change[*T], visit func(any)) {
 }
 
 // keyedAccounts stores the accounts under the text that key returns for a pair.
-func keyedAccounts(m *mem, key func(adapter.AccountKey) adapter.AccountKey, w *with) {
-	find := func(k adapter.AccountKey) (adapter.Account, bool) {
-		for _, a := range m.accounts {
-			if key(a.Key()) == key(k) {
-				return a, true
+func keyedAccounts(key func(adapter.AccountKey) adapter.AccountKey) func(*mem, *with) {
+	return func(m *mem, w *with) {
+		find := func(k adapter.AccountKey) (adapter.Account, bool) {
+			for _, a := range m.accounts {
+				if key(a.Key()) == key(k) {
+					return a, true
+				}
 			}
+			return adapter.Account{}, false
 		}
-		return adapter.Account{}, false
-	}
-	w.linkAccount = func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
-		m.mu.RLock()
-		_, taken := find(a.Key())
-		m.mu.RUnlock()
-		if taken {
-			return nil, conflict("the account")
+		w.linkAccount = func(ctx context.Context, a adapter.Account) (*adapter.Account, error) {
+			m.mu.RLock()
+			_, taken := find(a.Key())
+			m.mu.RUnlock()
+			if taken {
+				return nil, conflict("the account")
+			}
+			return m.LinkAccount(ctx, a)
 		}
-		return m.LinkAccount(ctx, a)
-	}
-	w.unlinkAccount = altered(m.UnlinkAccount, func(k *adapter.AccountKey) {
-		m.mu.RLock()
-		a, ok := find(*k)
-		m.mu.RUnlock()
-		if ok {
-			*k = a.Key()
+		w.unlinkAccount = altered(m.UnlinkAccount, func(k *adapter.AccountKey) {
+			m.mu.RLock()
+			a, ok := find(*k)
+			m.mu.RUnlock()
+			if ok {
+				*k = a.Key()
+			}
+		})
+		w.getAccount = func(ctx context.Context, id, provider string) (*adapter.Account, error) {
+			return read(ctx, m, func() (*adapter.Account, error) {
+				if a, ok := find(adapter.AccountKey{Provider: provider, ProviderAccountID: id}); ok {
+					return new(copyAccount(a)), nil
+				}
+				return nil, nil
+			})
 		}
-	})
-	w.getAccount = func(ctx context.Context, id, provider string) (*adapter.Account, error) {
-		return read(ctx, m, func() (*adapter.Account, error) {
-			if a, ok := find(adapter.AccountKey{Provider: provider, ProviderAccountID: id}); ok {
-				return new(copyAccount(a)), nil
+		w.getUserByAccount = rlocked(m, func(k adapter.AccountKey) (*adapter.User, error) {
+			if a, ok := find(k); ok {
+				return m.user(a.UserID), nil
 			}
 			return nil, nil
 		})
 	}
-	w.getUserByAccount = rlocked(m, func(k adapter.AccountKey) (*adapter.User, error) {
-		if a, ok := find(k); ok {
-			return m.user(a.UserID), nil
-		}
-		return nil, nil
-	})
 }
 
 const day = 24 * time.Hour
@@ -179,31 +183,33 @@ func text(s *string) string {
 }
 
 // keyedSessions stores the sessions under the text that key returns for a token.
-func keyedSessions(m *mem, key func(string) string, w *with) {
-	find := func(token string) string {
-		for t := range m.sessions {
-			if key(t) == key(token) {
-				return t
+func keyedSessions(key func(string) string) func(*mem, *with) {
+	return func(m *mem, w *with) {
+		find := func(token string) string {
+			for t := range m.sessions {
+				if key(t) == key(token) {
+					return t
+				}
 			}
+			return token
 		}
-		return token
-	}
-	locked := func(token string) string {
-		defer held(m.mu.RLocker())()
-		return find(token)
-	}
-	w.createSession = func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
-		if locked(s.SessionToken) != s.SessionToken {
-			return nil, conflict("the session token")
+		locked := func(token string) string {
+			defer held(m.mu.RLocker())()
+			return find(token)
 		}
-		return m.CreateSession(ctx, s)
-	}
-	w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
-		return m.GetSessionAndUser(ctx, locked(token))
-	}
-	w.updateSession = altered(m.UpdateSession, func(update *adapter.SessionUpdate) { update.SessionToken = locked(update.SessionToken) })
-	w.deleteSession = func(ctx context.Context, token string) (*adapter.Session, error) {
-		return m.DeleteSession(ctx, locked(token))
+		w.createSession = func(ctx context.Context, s adapter.Session) (*adapter.Session, error) {
+			if locked(s.SessionToken) != s.SessionToken {
+				return nil, conflict("the session token")
+			}
+			return m.CreateSession(ctx, s)
+		}
+		w.getSessionAndUser = func(ctx context.Context, token string) (*adapter.SessionAndUser, error) {
+			return m.GetSessionAndUser(ctx, locked(token))
+		}
+		w.updateSession = altered(m.UpdateSession, func(update *adapter.SessionUpdate) { update.SessionToken = locked(update.SessionToken) })
+		w.deleteSession = func(ctx context.Context, token string) (*adapter.Session, error) {
+			return m.DeleteSession(ctx, locked(token))
+		}
 	}
 }
 

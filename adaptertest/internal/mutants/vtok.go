@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -32,13 +33,7 @@ func vtokMutants() []Mutant {
 			Fault: "UseVerificationToken fails when it finds nothing", lite: missing[*lite](useToken, errNoRows)},
 		{Name: "unknown pair is an empty record", Fails: []string{"VTOK-03", "ERR-03"}, AuthJS: true,
 			Fault: "UseVerificationToken converts a missing row into an empty record",
-			mem: on(useToken, func(ctx context.Context, m *mem, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-				t, err := m.UseVerificationToken(ctx, key)
-				if t == nil && err == nil {
-					t = &adapter.VerificationToken{}
-				}
-				return t, err
-			})},
+			mem:   blank(useToken)},
 		{Name: "wrong guesses delete the token", Fails: []string{"VTOK-04"},
 			Fault: "UseVerificationToken deletes all tokens of an identifier after three wrong ones, so a stranger can keep any person from signing in.",
 			mem: on(useToken, func(ctx context.Context, m *mem, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
@@ -77,11 +72,9 @@ func vtokMutants() []Mutant {
 			mem: on(useToken, func(ctx context.Context, m *mem, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
 				t, err := m.UseVerificationToken(ctx, key)
 				defer held(&m.mu)()
-				for k := range m.tokens {
-					if t == nil && k.Token == key.Token {
-						delete(m.tokens, k)
-					}
-				}
+				maps.DeleteFunc(m.tokens, func(k adapter.VerificationTokenKey, _ adapter.VerificationToken) bool {
+					return t == nil && k.Token == key.Token
+				})
 				return t, err
 			})},
 		{Name: "token value is the key", Listed: "M26", Fails: []string{"VTOK-06"},
@@ -97,35 +90,22 @@ func vtokMutants() []Mutant {
 			db:    replaced(`PRIMARY KEY (identifier, token)`, `UNIQUE (identifier), PRIMARY KEY (identifier, token)`)},
 		{Name: "use leaves no other token", Fails: []string{"VTOK-08"},
 			Fault: "UseVerificationToken deletes the other tokens of the identifier with the one it finds",
-			lite: on(useToken, func(ctx context.Context, l *lite, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-				t, err := l.UseVerificationToken(ctx, key)
-				if t != nil {
-					err = l.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier = ?`, key.Identifier)
-				}
-				return t, err
+			lite: following(useToken, func(ctx context.Context, l *lite, t *adapter.VerificationToken) error {
+				return l.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier = ?`, t.Identifier)
 			})},
 		{Name: "newer token replaces the older", Fails: []string{"VTOK-09", "VTOK-08", "FLOW-05"},
 			Fault: "CreateVerificationToken deletes what is pending for the identifier",
-			mem: on(createToken, func(ctx context.Context, m *mem, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-				m.mu.Lock()
-				for key := range m.tokens {
-					if key.Identifier == t.Identifier {
-						delete(m.tokens, key)
-					}
-				}
-				m.mu.Unlock()
-				return m.CreateVerificationToken(ctx, t)
+			mem: preparing(createToken, func(m *mem, t *adapter.VerificationToken) {
+				maps.DeleteFunc(m.tokens, func(key adapter.VerificationTokenKey, _ adapter.VerificationToken) bool {
+					return key.Identifier == t.Identifier
+				})
 			})},
 		{Name: "five tokens of an identifier", Fails: []string{"VTOK-09"},
 			Fault: "The sixth token of an identifier removes the one that expires first.",
-			lite: on(createToken, func(ctx context.Context, l *lite, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-				got, err := l.CreateVerificationToken(ctx, t)
-				if err == nil {
-					err = l.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier = ? AND token <> ? AND token NOT IN (
+			lite: following(createToken, func(ctx context.Context, l *lite, t *adapter.VerificationToken) error {
+				return l.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier = ? AND token <> ? AND token NOT IN (
 							SELECT token FROM "verificationToken" WHERE identifier = ? AND token <> ? ORDER BY expires DESC LIMIT 4)`,
-						t.Identifier, t.Token, t.Identifier, t.Token)
-				}
-				return got, err
+					t.Identifier, t.Token, t.Identifier, t.Token)
 			})},
 		{Name: "twenty tokens of an identifier", Fails: []string{"VTOK-09"},
 			Fault: "The 21st token of an identifier removes any other.",
@@ -171,23 +151,21 @@ func vtokMutants() []Mutant {
 			Fault: "CreateVerificationToken ignores a pair that is pending, and reports success",
 			db:    replaced(`INSERT INTO "verificationToken" (identifier, token, expires) VALUES (?, ?, ?)`, `INSERT INTO "verificationToken" (identifier, token, expires) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET token = token`)},
 		{Name: "invented expiry", Listed: "M24", Fails: []string{"VTOK-11", "VTOK-12"}, AuthJS: true,
-			Fault: "UseVerificationToken returns the time of the call as expires", mem: func(m *mem, w *with) {
-				w.useVerificationToken = then(m.UseVerificationToken, func(_ adapter.VerificationTokenKey, t *adapter.VerificationToken) { t.Expires = m.clock.Now() })
-			}},
+			Fault: "UseVerificationToken returns the time of the call as expires",
+			mem: noting(useToken, func(m *mem, _ adapter.VerificationTokenKey, t *adapter.VerificationToken) {
+				t.Expires = m.clock.Now()
+			})},
 		{Name: "expired token gets a day", Fails: []string{"VTOK-12"},
-			Fault: "UseVerificationToken returns a token that has expired with an expires to come", mem: func(m *mem, w *with) {
-				w.useVerificationToken = then(m.UseVerificationToken, func(_ adapter.VerificationTokenKey, t *adapter.VerificationToken) {
-					if t.Expires.Before(m.clock.Now()) {
-						t.Expires = m.clock.Now().Add(24 * time.Hour)
-					}
-				})
-			}},
+			Fault: "UseVerificationToken returns a token that has expired with an expires to come",
+			mem: noting(useToken, func(m *mem, _ adapter.VerificationTokenKey, t *adapter.VerificationToken) {
+				if t.Expires.Before(m.clock.Now()) {
+					t.Expires = m.clock.Now().Add(24 * time.Hour)
+				}
+			})},
 		{Name: "expired token can be used again", Fails: []string{"VTOK-12"},
 			Fault: "UseVerificationToken leaves a token that has expired to the clean-up",
 			mem: on(useToken, func(ctx context.Context, m *mem, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-				m.mu.RLock()
-				t, ok := m.tokens[key]
-				m.mu.RUnlock()
+				t, ok := look(m, &m.tokens, key)
 				if ok && t.Expires.Before(m.clock.Now()) {
 					return &t, nil
 				}
@@ -195,15 +173,8 @@ func vtokMutants() []Mutant {
 			})},
 		{Name: "ten tokens for an identifier", Fails: []string{"VTOK-13"},
 			Fault: "The eleventh token of an identifier removes the first.",
-			lite: on(createToken, func(ctx context.Context, l *lite, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-				got, err := l.CreateVerificationToken(ctx, t)
-				if err == nil {
-					err = l.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier = ?1 AND token NOT IN (SELECT token FROM "verificationToken" WHERE identifier = ?1 ORDER BY expires DESC LIMIT 10)`, t.Identifier)
-				}
-				if err != nil {
-					return nil, err
-				}
-				return got, nil
+			lite: following(createToken, func(ctx context.Context, l *lite, t *adapter.VerificationToken) error {
+				return l.exec(ctx, `DELETE FROM "verificationToken" WHERE identifier = ?1 AND token NOT IN (SELECT token FROM "verificationToken" WHERE identifier = ?1 ORDER BY expires DESC LIMIT 10)`, t.Identifier)
 			})},
 		{Name: "token is used in upper case", Fails: []string{"VTOK-13"},
 			Fault: "UseVerificationToken looks up an unknown token in lower case too.",
@@ -219,15 +190,13 @@ func vtokMutants() []Mutant {
 		{Name: "identifiers lose accents", Fails: []string{"VTOK-13"}, Fault: "identifiers are compared without accents",
 			mem: func(m *mem, w *with) {
 				plain := strings.NewReplacer("é", "e", "É", "E", "ü", "u")
-				w.useVerificationToken = altered(m.UseVerificationToken, func(key *adapter.VerificationTokenKey) {
-					m.mu.RLock()
+				w.useVerificationToken = prepared(m, m.UseVerificationToken, func(key *adapter.VerificationTokenKey) {
 					for k := range m.tokens {
 						if k.Token == key.Token && plain.Replace(k.Identifier) == plain.Replace(key.Identifier) {
 							*key = k
 							break
 						}
 					}
-					m.mu.RUnlock()
 				})
 			}},
 		{Name: "used token ends the sessions", Fails: []string{"VTOK-14"},
@@ -250,23 +219,17 @@ func vtokMutants() []Mutant {
 			})},
 		{Name: "use deletes older tokens too", Fails: []string{"VTOK-14"},
 			Fault: "UseVerificationToken deletes every token that expires at the same time or earlier",
-			lite: func(l *lite, w *with) {
-				w.useVerificationToken = followed(l.UseVerificationToken, func(ctx context.Context, t *adapter.VerificationToken) error {
-					return l.exec(ctx, `DELETE FROM "verificationToken" WHERE expires <= ?`, t.Expires.UnixMilli())
-				})
-			}},
+			lite: following(useToken, func(ctx context.Context, l *lite, t *adapter.VerificationToken) error {
+				return l.exec(ctx, `DELETE FROM "verificationToken" WHERE expires <= ?`, t.Expires.UnixMilli())
+			})},
 		{Name: "create returns another pending token", Fails: []string{"VTOK-15"},
 			Fault: "CreateVerificationToken reads the stored record back by the identifier only",
-			lite: on(createToken, func(ctx context.Context, l *lite, t adapter.VerificationToken) (*adapter.VerificationToken, error) {
-				created, err := l.CreateVerificationToken(ctx, t)
-				if created == nil {
-					return created, err
-				}
+			lite: following(createToken, func(ctx context.Context, l *lite, created *adapter.VerificationToken) error {
 				var ms int64
-				err = l.db.QueryRowContext(ctx, `SELECT token, expires FROM "verificationToken" WHERE identifier = ? ORDER BY expires DESC LIMIT 1`, t.Identifier).
+				err := l.db.QueryRowContext(ctx, `SELECT token, expires FROM "verificationToken" WHERE identifier = ? ORDER BY expires DESC LIMIT 1`, created.Identifier).
 					Scan(&created.Token, &ms)
-				created.Expires = time.UnixMilli(ms).UTC()
-				return created, err
+				created.Expires = millis(ms)
+				return err
 			})},
 		{Name: "tokens need a user", Fails: []string{"VTOK-16", "VTOK-01"}, AuthJS: true,
 			Fault: "CreateVerificationToken fails if no user has the identifier as e-mail",

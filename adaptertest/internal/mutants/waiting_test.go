@@ -46,9 +46,8 @@ func TestWaitingMutantsEndSoon(t *testing.T) {
 					hang = append(hang, x.Clause.ID)
 				}
 			}
-			if len(hang) != 1 || report.Verdict() != "fails" || len(report.With(adaptertest.NotReached)) == 0 {
-				t.Errorf("calls hang in %v, want one clause; %s", hang, report.Summary())
-			}
+			assert.Truef(t, len(hang) == 1 && report.Verdict() == "fails" && len(report.With(adaptertest.NotReached)) > 0,
+				"calls hang in %v, want one clause; %s", hang, report.Summary())
 		})
 	}
 }
