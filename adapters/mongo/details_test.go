@@ -108,13 +108,10 @@ func TestDetailsOfOthers(t *testing.T) {
 		{bson.A{bson.Binary{Data: []byte{1}}}, ``},
 	} {
 		raw, err := bson.Marshal(bson.D{{Key: "v", Value: c.stored}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := detailsToJSON(bson.Raw(raw).Lookup("v"))
-		if string(got) != c.want || (err == nil) != (c.want != "") {
-			t.Errorf("%v: got %s, %v, want %q", c.stored, got, err, c.want)
-		}
+		assert.Equalf(t, c.want, string(got), "%v", c.stored)
+		assert.Equalf(t, c.want != "", err == nil, "%v: got %v", c.stored, err)
 	}
 }
 
@@ -130,9 +127,7 @@ func FuzzDetails(f *testing.F) {
 		require.Truef(t, json.Valid([]byte(got)), "%q came back as %q, which is no JSON", details, got)
 		var want, have any
 		if json.Unmarshal(details, &want) != nil {
-			if got != string(details) { // numbers beyond a float64 stay text
-				t.Fatalf("%q came back as %q", details, got)
-			}
+			require.Equal(t, string(details), got) // numbers beyond a float64 stay text
 			return
 		}
 		err = json.Unmarshal([]byte(got), &have)

@@ -127,19 +127,12 @@ func TestEnsureIndexesOverDuplicates(t *testing.T) {
 			first := must(records.InsertOne(ctx, c.document))(t)
 			must(records.InsertOne(ctx, c.document))(t)
 			err := a.EnsureIndexes(ctx)
-			if !errors.Is(err, adapter.ErrConflict) {
-				t.Fatalf("got %v, want a conflict", err)
-			}
-			if text := err.Error(); !strings.Contains(text, c.collection+" ("+c.fields+")") || strings.Contains(text, c.secret) {
-				t.Errorf("the error is %q, want the collection and its fields and no values", text)
-			}
-			if n := must(records.CountDocuments(ctx, bson.D{}))(t); n != 2 {
-				t.Errorf("%d documents are left, want 2", n)
-			}
+			require.ErrorIs(t, err, adapter.ErrConflict)
+			assert.ErrorContains(t, err, c.collection+" ("+c.fields+")")
+			assert.NotContains(t, err.Error(), c.secret)
+			assert.EqualValues(t, 2, must(records.CountDocuments(ctx, bson.D{}))(t), "documents that are left")
 			must(records.DeleteOne(ctx, bson.D{{Key: "_id", Value: first.InsertedID}}))(t)
-			if err := a.EnsureIndexes(ctx); err != nil {
-				t.Errorf("after mending: %v", err)
-			}
+			assert.NoError(t, a.EnsureIndexes(ctx), "after mending")
 		})
 	}
 }

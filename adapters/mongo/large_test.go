@@ -48,9 +48,8 @@ func TestOthersDuringLargeDeletions(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				removeMany(t, s, func(a *mongo.Adapter, userID string) {
-					if n, err := remove(t.Context(), a, userID); err != nil || n != int64(*many) {
-						t.Errorf("removed %d, %v; want %d", n, err, *many)
-					}
+					n, err := remove(t.Context(), a, userID)
+					assert.Truef(t, err == nil && n == int64(*many), "removed %d, %v; want %d", n, err, *many)
 				})
 			})
 		}

@@ -366,9 +366,9 @@ func TestPayload(t *testing.T) {
 	user := must(a.GetUserByEmail(ctx, "ada@example.com"))(t)
 	require.Truef(t, user != nil && user.ID == adaID.Hex(), "got %v", user)
 	must(a.UpdateUser(ctx, adapter.UserUpdate{ID: user.ID, Name: adapter.To(new("Ada"))}))(t)
-	if d := must(db.Collection("users").FindOne(ctx, bson.D{}).Raw())(t); d.Lookup("hash").StringValue() != "h" || d.Lookup("salt").StringValue() != "s" {
-		t.Errorf("the user is now %v", d)
-	}
+	d := must(db.Collection("users").FindOne(ctx, bson.D{}).Raw())(t)
+	assert.Truef(t, d.Lookup("hash").StringValue() == "h" && d.Lookup("salt").StringValue() == "s",
+		"the user is now %v", d)
 }
 
 // TestNamesThatCantBe refuses names and options before anything is made.
@@ -443,9 +443,8 @@ func TestPrisma(t *testing.T) {
 		require.NoError(t, mongotest.Run(ctx, db, strings.Join(changes, "; ")))
 		b := newAdapter(t, db, mongo.WithCollections(mongo.Prisma()))
 		require.NoError(t, b.EnsureIndexes(ctx))
-		if again := must(b.IndexChanges(ctx))(t); len(again) > 0 || b.RequiresEmail() {
-			t.Errorf("after IndexChanges: RequiresEmail is %v, and there are more changes: %v", b.RequiresEmail(), again)
-		}
+		assert.Empty(t, must(b.IndexChanges(ctx))(t), "changes after IndexChanges")
+		assert.False(t, b.RequiresEmail(), "RequiresEmail after IndexChanges")
 		for range 2 {
 			must(b.CreateUser(ctx, adapter.User{}))(t)
 		}

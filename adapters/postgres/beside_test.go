@@ -59,9 +59,7 @@ func TestNeverBeside(t *testing.T) {
 			a := newAdapter(t, pool, c.options...)
 			err := a.EnsureSchema(t.Context())
 			if c.want == "" {
-				if err := errors.Join(err, a.CheckSchema(t.Context())); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, errors.Join(err, a.CheckSchema(t.Context())))
 				return
 			}
 			assert.ErrorContains(t, err, c.want)
@@ -69,9 +67,7 @@ func TestNeverBeside(t *testing.T) {
 			assert.ErrorContains(t, a.CheckSchema(t.Context()), c.want)
 			_, err = a.GetUserByEmail(t.Context(), adaEmail)
 			assert.ErrorContains(t, err, c.want)
-			if after := objects(t, pool, schema); !slices.Equal(before, after) {
-				t.Errorf("the schema has changed: %v", after)
-			}
+			assert.Equal(t, before, objects(t, pool, schema), "the schema has changed")
 		})
 	}
 }

@@ -85,9 +85,8 @@ func TestCounterIsComparedAndSet(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if stored := must(a.GetAuthenticator(ctx, "c"))(t); won.Load() != 1 || stored.Counter != counter+1 {
-				t.Fatalf("%d calls won; the stored counter is %d, want %d", won.Load(), stored.Counter, counter+1)
-			}
+			require.EqualValues(t, 1, won.Load(), "calls that won")
+			require.Equal(t, counter+1, must(a.GetAuthenticator(ctx, "c"))(t).Counter, "the stored counter")
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/postgres"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 var many = flag.Int("many", 30_000, "TestOthersDuringLargeDeletions removes this many sessions")
@@ -64,9 +65,8 @@ func TestOthersDuringLargeDeletions(t *testing.T) {
 			began := time.Now()
 			go func() {
 				defer close(done)
-				if n, err := remove(user.ID); err != nil || n != int64(*many) {
-					t.Errorf("removed %d, %v; want %d", n, err, *many)
-				}
+				n, err := remove(user.ID)
+				assert.Truef(t, err == nil && n == int64(*many), "removed %d, %v; want %d", n, err, *many)
 			}()
 			for n := 300; ; n++ {
 				select {
@@ -84,9 +84,7 @@ func TestOthersDuringLargeDeletions(t *testing.T) {
 			p99 := func(s []time.Duration) time.Duration { return s[len(s)*99/100] }
 			t.Logf("%d sessions in %v; calls alone: p99 %v, longest %v; meanwhile, %d: p99 %v, longest %v; longest wait for a lock %v",
 				*many, lasted, p99(alone), alone[len(alone)-1], 3*len(during), p99(during), during[len(during)-1], waits.waits[locks])
-			if waits.waits[locks] > 50*time.Millisecond {
-				t.Errorf("somebody waited %v for a lock", waits.waits[locks])
-			}
+			assert.LessOrEqual(t, waits.waits[locks], 50*time.Millisecond, "the longest wait for a lock")
 		})
 	}
 }

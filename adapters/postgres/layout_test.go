@@ -109,9 +109,7 @@ func TestSitesAreServedAsTheyAre(t *testing.T) {
 				a := newAdapter(t, pool, postgres.WithSchema(schema), postgres.WithLayout(s.layout))
 				require.NoError(t, errors.Join(a.EnsureSchema(t.Context()), a.CheckSchema(t.Context())))
 				s.use(t, a, pool, schema)
-				if after := objects(t, pool, schema); !slices.Equal(before, after) {
-					t.Errorf("the schema had the objects\n%s\nand has\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
-				}
+				assert.Equal(t, before, objects(t, pool, schema), "the objects of the schema")
 			})
 		}
 	}

@@ -118,9 +118,9 @@ func TestMigrate(t *testing.T) {
 					"got %v, %v", ada, account)
 				must(a.CreateSession(t.Context(), adapter.Session{SessionToken: "theirs", UserID: adaID, Expires: adaExpires}))(t)
 			}
-			if both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t); both == nil || both.User.ID != c.id || !both.Session.Expires.Equal(adaExpires) {
-				t.Errorf("the session: got %v", both)
-			}
+			both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
+			assert.Truef(t, both != nil && both.User.ID == c.id && both.Session.Expires.Equal(adaExpires),
+				"the session: got %v", both)
 			must(a.CreateAuthenticator(t.Context(), adapter.Authenticator{CredentialID: "c", UserID: c.id}))(t)
 			must(a.CreateSession(t.Context(), adapter.Session{SessionToken: "ours", UserID: c.id, Expires: time.Now()}))(t)
 			must(a.DeleteUser(t.Context(), c.id))(t)

@@ -49,9 +49,9 @@ func callPasswords(t *testing.T, a adapter.Passwords, id string) {
 		require.Nil(t, must(a.DeletePassword(ctx, nobody, false))(t), "DeletePassword of nobody")
 	}
 	for _, wrong := range []adapter.Password{{UserID: id}, {UserID: id, Hash: strings.Repeat("x", 2001)}, {UserID: id, Hash: "h", State: strings.Repeat("x", 32001)}} {
-		if got, err := a.SetPassword(ctx, wrong); got != nil || err == nil || errors.Is(err, adapter.ErrNotFound) {
-			t.Fatalf("SetPassword of a wrong record: got %v, %v", got, err)
-		}
+		got, err := a.SetPassword(ctx, wrong)
+		require.Truef(t, got == nil && err != nil && !errors.Is(err, adapter.ErrNotFound),
+			"a wrong record: got %v, %v", got, err)
 	}
 	large := adapter.Password{UserID: id, Hash: strings.Repeat("🗝", 500), State: strings.Repeat("🗝", 8000)}
 	same(t, "SetPassword", must(a.SetPassword(ctx, large))(t), large)
@@ -174,9 +174,8 @@ func TestPasswordsOfSites(t *testing.T) {
 			execSQL(t, pool, `ALTER TABLE `+schema+`."`+s.layout.Sessions+`" RENAME TO elsewhere`)
 			_, err := a.GetUser(ctx, user.ID)
 			assert.Error(t, err, "a table is gone: got no error")
-			if missing := adapter.Missing(a); len(missing) > 0 || a.RequiresEmail() != requires {
-				t.Errorf("after a call that could not compare the tables the adapter lacks %v, RequiresEmail: %v", missing, a.RequiresEmail())
-			}
+			assert.Empty(t, adapter.Missing(a), "what the adapter lacks after a call that could not compare the tables")
+			assert.Equal(t, requires, a.RequiresEmail(), "RequiresEmail after it")
 		})
 	}
 }

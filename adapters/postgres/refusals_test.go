@@ -260,9 +260,8 @@ func TestDemotedPrimary(t *testing.T) {
 	readOnly.Store(false)
 	a := newAdapter(t, pool, postgres.WithSchema(schema))
 	tx := must(pool.Begin(ctx))(t)
-	if err := newSession(a.On(tx), "in a transaction"); err == nil || connections.Load() != 4 {
-		t.Errorf("in a transaction: got %v and %d connections, want an error and 4", err, connections.Load())
-	}
+	assert.Error(t, newSession(a.On(tx), "in a transaction"))
+	assert.EqualValues(t, 4, connections.Load(), "connections in a transaction")
 	require.NoError(t, tx.Rollback(ctx))
 	for i := range 50 {
 		assert.NoErrorf(t, newSession(a, fmt.Sprint(i)), "write %d after the switch", i)

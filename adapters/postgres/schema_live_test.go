@@ -112,9 +112,8 @@ func TestEnsureSchemaUnderLoad(t *testing.T) {
 		t.Logf("%s: %v, longest calls and waits for locks: %v", phase, took, waits.waits)
 		// The machine may be busy, so the test limits only the time that
 		// calls wait for locks, beside the time of the phase.
-		if limit := max(100*time.Millisecond, took/8); waits.waits[locks] > limit {
-			t.Errorf("%s: somebody waited %v for a lock, more than %v", phase, waits.waits[locks], limit)
-		}
+		assert.LessOrEqualf(t, waits.waits[locks], max(100*time.Millisecond, took/8),
+			"%s: the longest wait for a lock", phase)
 	}
 
 	reader, pid := begin(t, pool)
@@ -143,9 +142,8 @@ func TestEnsureSchemaUnderLoad(t *testing.T) {
 			await(t, "an index waits for the snapshot", func() bool { return waitingBuild(t, pool) })
 		}()
 		err := newAdapter(t, pool).EnsureSchema(soon)
-		if oldPID := old.Conn().PgConn().PID(); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", oldPID)) {
-			t.Errorf("got %v, want an error that names the process %d", err, oldPID)
-		}
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.ErrorContains(t, err, fmt.Sprintf("process %d ", old.Conn().PgConn().PID()))
 	})
 	require.NoError(t, old.Rollback(ctx))
 	a := newAdapter(t, pool)

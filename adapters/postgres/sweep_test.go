@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -47,16 +46,11 @@ func TestSweepsDoNotWaitForTheDisk(t *testing.T) {
 		execSQL(t, pool, `TRUNCATE `+schema+`.commits`)
 		execSQL(t, pool, `INSERT INTO `+schema+`.sessions ("sessionToken", "userId", expires) VALUES ('s', $1, '2020-01-01')`, user.ID)
 		execSQL(t, pool, `INSERT INTO `+schema+`.verification_token (identifier, token, expires) VALUES ('i', 't', '2020-01-01')`)
-		if swept := must(sweep())(t); swept != (adapter.Swept{Sessions: 1, VerificationTokens: 1}) {
-			t.Errorf("swept %+v", swept)
-		}
+		assert.Equal(t, adapter.Swept{Sessions: 1, VerificationTokens: 1}, must(sweep())(t))
 		rows := must(pool.Query(ctx, `TABLE `+schema+`.commits`))(t)
-		if got := must(pgx.CollectRows(rows, pgx.RowTo[string]))(t); !slices.Equal(got, []string{name, name}) {
-			t.Errorf("the sweep's transactions end with synchronous_commit %q, want %q", got, name)
-		}
-		if got := value[string](t, pool, `SHOW synchronous_commit`); got != "on" {
-			t.Errorf("after it, the setting of the pool's connection is %q", got)
-		}
+		assert.Equal(t, []string{name, name}, must(pgx.CollectRows(rows, pgx.RowTo[string]))(t),
+			"the synchronous_commit that the sweep's transactions end with")
+		assert.Equal(t, "on", value[string](t, pool, `SHOW synchronous_commit`), "after it, on the pool's connection")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
@@ -47,17 +48,13 @@ func (s scene) byEmail(email string) *adapter.User {
 
 func (s scene) same(what string, got, want any) {
 	s.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		s.Errorf("%s: (-want +got)\n%s", what, diff)
-	}
+	assert.Empty(s, cmp.Diff(want, got), what+" (-want +got)")
 }
 
 // free checks that no user has the address and that a new user can take it.
 func (s scene) free(email string) {
 	s.Helper()
-	if u := s.byEmail(email); u != nil {
-		s.Errorf("%s leads to %s, want nobody", email, u.ID)
-	}
+	assert.Nil(s, s.byEmail(email), email+" leads to a user")
 	u := s.create(adapter.User{Email: email})
 	s.same("the new user of "+email, s.byEmail(email), u)
 }
@@ -66,21 +63,11 @@ func (s scene) free(email string) {
 func (s scene) nothing() {
 	s.Helper()
 	ctx := s.Context()
-	if found := must(s.a.GetUserByAccount(ctx, account("ada").Key()))(s); found != nil {
-		s.Errorf("the account leads to %s", found.ID)
-	}
-	if found := must(s.a.GetAccount(ctx, "1", "p"))(s); found != nil {
-		s.Error("the account is there")
-	}
-	if found := must(s.a.GetSessionAndUser(ctx, "secret"))(s); found != nil {
-		s.Errorf("the session leads to %s", found.User.ID)
-	}
-	if found := must(s.a.GetAuthenticator(ctx, "credential"))(s); found != nil {
-		s.Errorf("the authenticator leads to %s", found.UserID)
-	}
-	if found := must(s.a.ListAuthenticatorsByUserID(ctx, "ada"))(s); len(found) != 0 {
-		s.Errorf("%d authenticators are listed", len(found))
-	}
+	assert.Nil(s, must(s.a.GetUserByAccount(ctx, account("ada").Key()))(s), "the account leads to a user")
+	assert.Nil(s, must(s.a.GetAccount(ctx, "1", "p"))(s), "the account is there")
+	assert.Nil(s, must(s.a.GetSessionAndUser(ctx, "secret"))(s), "the session leads to a user")
+	assert.Nil(s, must(s.a.GetAuthenticator(ctx, "credential"))(s), "the authenticator leads to a user")
+	assert.Empty(s, must(s.a.ListAuthenticatorsByUserID(ctx, "ada"))(s), "authenticators that are listed")
 }
 
 func account(userID string) adapter.Account {
@@ -120,9 +107,7 @@ var crashes = []struct {
 			}
 			s.same("the user", s.user(want.ID), &want)
 			_, err := s.a.CreateUser(s.Context(), adapter.User{Email: want.Email})
-			if !errors.Is(err, adapter.ErrConflict) {
-				s.Errorf("a second user with the address: got %v, want a conflict", err)
-			}
+			assert.ErrorIs(s, err, adapter.ErrConflict, "a second user with the address")
 		},
 	},
 	{
@@ -135,9 +120,7 @@ var crashes = []struct {
 				s.same("the user that was not made", s.user("ada"), (*adapter.User)(nil))
 				return
 			}
-			if !errors.Is(err, adapter.ErrConflict) {
-				s.Fatal(err)
-			}
+			require.ErrorIs(s, err, adapter.ErrConflict)
 			want := ada()
 			s.same("by e-mail", s.byEmail(want.Email), &want)
 			s.same("the user that was refused", s.user("other"), (*adapter.User)(nil))
@@ -214,9 +197,7 @@ var crashes = []struct {
 			owner := must(s.a.GetSessionAndUser(ctx, "secret"))(s).User.ID
 			gone := map[string]string{"ada": "other", "other": "ada"}[owner]
 			must(s.a.DeleteUser(ctx, gone))(s)
-			if found := must(s.a.GetSessionAndUser(ctx, "secret"))(s); found == nil {
-				s.Fatalf("the session of %s went with %s", owner, gone)
-			}
+			require.NotNilf(s, must(s.a.GetSessionAndUser(ctx, "secret"))(s), "the session of %s went with %s", owner, gone)
 			must(s.a.DeleteUser(ctx, owner))(s)
 			s.nothing()
 		},
@@ -256,9 +237,8 @@ var crashes = []struct {
 			}
 			for i := range 150 {
 				found := must(s.a.GetSessionAndUser(s.Context(), fmt.Sprint("another", i)))(s)
-				if found != nil && must(s.a.GetSessionAndUser(s.Context(), "secret"))(s) == nil {
-					s.Fatal("one session is there, and another is not")
-				}
+				require.False(s, found != nil && must(s.a.GetSessionAndUser(s.Context(), "secret"))(s) == nil,
+					"one session is there, and another is not")
 			}
 		},
 	},
@@ -281,9 +261,8 @@ var crashes = []struct {
 func (s scene) noLitter() {
 	s.Helper()
 	for _, key := range keysOf(s, s.client, "*"+s.prefix+"*") {
-		if ttl := must(s.client.PTTL(s.Context(), key).Result())(s); ttl < 0 && !strings.HasSuffix(key, "}:layout") {
-			s.Errorf("%s is left", key)
-		}
+		ttl := must(s.client.PTTL(s.Context(), key).Result())(s)
+		assert.Truef(s, ttl >= 0 || strings.HasSuffix(key, "}:layout"), "%s is left", key)
 	}
 }
 

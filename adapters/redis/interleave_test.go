@@ -9,6 +9,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
@@ -134,17 +135,14 @@ func oneWins(s scene, errs [2]error) (winner int) {
 	if errs[0] != nil {
 		winner = 1
 	}
-	if errs[winner] != nil || !errors.Is(errs[1-winner], adapter.ErrConflict) {
-		s.Errorf("got %v and %v, want one success and one conflict", errs[0], errs[1])
-	}
+	assert.NoError(s, errs[winner], "neither call succeeded")
+	assert.ErrorIs(s, errs[1-winner], adapter.ErrConflict, "the other call")
 	return winner
 }
 
 func allWin(s scene, errs [2]error) {
 	s.Helper()
-	if errs[0] != nil || errs[1] != nil {
-		s.Errorf("got %v and %v, want two successes", errs[0], errs[1])
-	}
+	assert.NoError(s, errors.Join(errs[:]...), "want two successes")
 }
 
 // holds checks that the user has the address, and that the others are free.
@@ -156,9 +154,8 @@ func (s scene) holds(id, email string, others ...string) {
 		return
 	}
 	s.same("by e-mail", s.byEmail(email), u)
-	if _, err := s.a.CreateUser(s.Context(), adapter.User{Email: email}); !errors.Is(err, adapter.ErrConflict) {
-		s.Errorf("a second user with %s: got %v, want a conflict", email, err)
-	}
+	_, err := s.a.CreateUser(s.Context(), adapter.User{Email: email})
+	assert.ErrorIsf(s, err, adapter.ErrConflict, "a second user with %s", email)
 	for _, other := range others {
 		s.free(other)
 	}
@@ -237,9 +234,7 @@ var encounters = []struct {
 				u := s.user(id)
 				s.same("by e-mail", s.byEmail(u.Email), u)
 			}
-			if s.user("a").Email == s.user("b").Email {
-				s.Error("both have one address")
-			}
+			assert.NotEqual(s, s.user("a").Email, s.user("b").Email, "both have one address")
 		},
 	},
 	{
@@ -296,9 +291,8 @@ var encounters = []struct {
 		"a user moves and is deleted", func(s scene) { s.create(adapter.User{ID: "a", Email: "x"}) },
 		[2]call{moves("a", "y"), deletes("a")},
 		func(s scene, errs [2]error) {
-			if errs[1] != nil || errs[0] != nil && !errors.Is(errs[0], adapter.ErrNotFound) {
-				s.Errorf("got %v and %v", errs[0], errs[1])
-			}
+			assert.NoError(s, errs[1])
+			assert.Truef(s, errs[0] == nil || errors.Is(errs[0], adapter.ErrNotFound), "got %v", errs[0])
 			s.same("the user", s.user("a"), (*adapter.User)(nil))
 			s.free("x")
 			s.free("y")
@@ -327,9 +321,8 @@ var encounters = []struct {
 		"a user signs in and is deleted", func(s scene) { s.create(adapter.User{ID: "a", Email: "x"}) },
 		[2]call{signsIn("a"), deletes("a")},
 		func(s scene, errs [2]error) {
-			if errs[1] != nil || errs[0] != nil && !errors.Is(errs[0], adapter.ErrNotFound) {
-				s.Errorf("got %v and %v", errs[0], errs[1])
-			}
+			assert.NoError(s, errs[1])
+			assert.Truef(s, errs[0] == nil || errors.Is(errs[0], adapter.ErrNotFound), "got %v", errs[0])
 			s.nothing()
 			s.create(adapter.User{ID: "a", Email: "x"})
 			s.nothing()
@@ -376,9 +369,8 @@ var encounters = []struct {
 		}, deletes("a")},
 		func(s scene, errs [2]error) {
 			found := must(s.a.GetSessionAndUser(s.Context(), "secret"))(s)
-			if (errs[0] == nil) != (found != nil) || errs[1] != nil {
-				s.Errorf("the session moved: %v; deleted: %v; found afterwards: %v", errs[0], errs[1], found != nil)
-			}
+			assert.Truef(s, (errs[0] == nil) == (found != nil) && errs[1] == nil,
+				"the session moved: %v; deleted: %v; found afterwards: %v", errs[0], errs[1], found != nil)
 		},
 	},
 }

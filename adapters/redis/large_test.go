@@ -12,6 +12,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gatehouse-go/gatehouse/adapters/redis"
@@ -99,9 +100,8 @@ func TestOthersDuringLargeDeletions(t *testing.T) {
 				token := fmt.Sprint("other", calls)
 				_, err := others.CreateSession(ctx, adapter.Session{SessionToken: token, UserID: other.ID, Expires: time.Now().Add(48 * time.Hour)})
 				found, err2 := others.GetSessionAndUser(ctx, token)
-				if err := errors.Join(err, err2); err != nil || found == nil {
-					t.Errorf("a session of another user: %v, %v", found, err)
-				}
+				assert.NoError(t, errors.Join(err, err2), "a session of another user")
+				assert.NotNil(t, found, "a session of another user")
 			}
 			hook := &between{do: func() {}}
 			client.AddHook(hook)
@@ -121,15 +121,9 @@ func TestOthersDuringLargeDeletions(t *testing.T) {
 						alone[len(alone)/2], alone[len(alone)*99/100], alone[len(alone)-1], len(during), during[len(during)/2], during[len(during)*99/100], during[len(during)-1])
 				}()
 			}
-			if n, err := remove(a, user.ID); err != nil || n != int64(*many) {
-				t.Errorf("removed %d, %v; want %d", n, err, *many)
-			}
-			if hook.largest > 1200 {
-				t.Errorf("the largest of %d steps has %d arguments and answers", hook.steps, hook.largest)
-			}
-			if hook.steps < *many/500 {
-				t.Errorf("%d steps for %d sessions", hook.steps, *many)
-			}
+			assert.Equal(t, int64(*many), must(remove(a, user.ID))(t), "removed sessions")
+			assert.LessOrEqualf(t, hook.largest, 1200, "arguments and answers of the largest of %d steps", hook.steps)
+			assert.GreaterOrEqualf(t, hook.steps, *many/500, "steps for %d sessions", *many)
 		})
 	}
 }

@@ -111,9 +111,8 @@ func TestLimitsTakeOneRoundTrip(t *testing.T) {
 			e := w.env(t)
 			h := e.Handle(t, e.Prefix, 4)
 			l := limiter(t, h.Client, e.Prefix, rules, func(err error) { t.Errorf("the store failed: %v", err) })
-			if waitOf(t, l, typed("2001:db8:1:1::/64", "first")) != 0 { // connects, and loads the script
-				t.Fatal("the first attempt is refused")
-			}
+			wait := waitOf(t, l, typed("2001:db8:1:1::/64", "first")) // connects, and loads the script
+			require.Zero(t, wait, "the first attempt is refused")
 			for i := range 15 {
 				before := h.Proxy.Steps()
 				allowed := waitOf(t, l, typed("2001:db8:1:1::/64", "ada")) == 0
@@ -170,9 +169,8 @@ func TestLimitsWhileRedisIsDown(t *testing.T) {
 					made++
 				}
 			}
-			if made > 3 || h.Proxy.Steps() == asked { // Redis knows of the two attempts before, and perhaps of one during the outage
-				t.Errorf("after the outage %d attempts were made, want at most 3", made)
-			}
+			assert.LessOrEqual(t, made, 3, "attempts") // Redis knows of the two before, and perhaps of one during the outage
+			assert.NotEqual(t, asked, h.Proxy.Steps(), "steps after the outage")
 		})
 	}
 }
@@ -191,9 +189,8 @@ func TestLimitsHoldHashes(t *testing.T) {
 	for _, key := range keys {
 		ttl, err := e.Admin.PTTL(t.Context(), key).Result()
 		fields, err2 := e.Admin.HGetAll(t.Context(), key).Result()
-		if err := errors.Join(err, err2); err != nil || ttl <= 0 || ttl > 24*time.Hour || len(fields) != 3 {
-			t.Errorf("%s expires in %v and has %v, %v", key, ttl, fields, err)
-		}
+		assert.NoError(t, errors.Join(err, err2))
+		assert.Truef(t, ttl > 0 && ttl <= 24*time.Hour && len(fields) == 3, "%s expires in %v and has %v", key, ttl, fields)
 		for _, plain := range []string{"2001", "db8", "ada", "example"} {
 			assert.NotContainsf(t, strings.TrimPrefix(key, "{"+e.Prefix), plain, "%s names %s", key, plain)
 		}

@@ -56,9 +56,7 @@ func TestPasswords(t *testing.T) {
 			must(a.DeleteUser(ctx, user.ID))(t)
 			require.Nil(t, must(a.GetPassword(ctx, user.ID))(t), "GetPassword after DeleteUser")
 			left := keysOf(t, client, "{"+e.Prefix+"-passwords}:*")
-			if len(left) != 1 { // the layout
-				t.Errorf("the keys %q are left", left)
-			}
+			assert.Len(t, left, 1) // the layout
 		})
 	}
 }

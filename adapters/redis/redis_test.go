@@ -235,9 +235,7 @@ func TestNothingIsLeft(t *testing.T) {
 			must(a.UseVerificationToken(ctx, adapter.VerificationTokenKey{Identifier: "i", Token: "t"}))(t)
 			must(a.DeleteUser(ctx, "ada"))(t)
 			must(a.DeleteUser(ctx, "bob"))(t)
-			if left := keysOf(t, e.Admin, "*"+e.Prefix+"*"); !slices.Equal(left, []string{"{" + e.Prefix + "}:layout"}) {
-				t.Errorf("left are %v, want the layout alone", left)
-			}
+			assert.Equal(t, []string{"{" + e.Prefix + "}:layout"}, keysOf(t, e.Admin, "*"+e.Prefix+"*"), "what is left")
 		})
 	}
 }

@@ -106,15 +106,14 @@ func TestRefusedMidway(t *testing.T) {
 					if err == nil {
 						continue
 					}
-					if refused++; !goredis.HasErrorPrefix(err, "NOPERM") {
-						t.Errorf("%s without %s: %v", c.name, right, err)
-					}
+					refused++
+					assert.Truef(t, goredis.HasErrorPrefix(err, "NOPERM"), "%s without %s: %v", c.name, right, err)
 					if !c.deletes {
 						s.same(c.name+" without "+right, s.everythingOf(), before)
 					}
-					if err := c.call(t.Context(), a); err != nil && (!c.deletes || !errors.Is(err, adapter.ErrNotFound)) {
-						t.Errorf("%s with %s again: %v", c.name, right, err)
-					}
+					err = c.call(t.Context(), a)
+					assert.Truef(t, err == nil || c.deletes && errors.Is(err, adapter.ErrNotFound),
+						"%s with %s again: %v", c.name, right, err)
 					for _, id := range []string{"ada", "other", "new"} {
 						must(s.a.DeleteUser(t.Context(), id))(t)
 					}

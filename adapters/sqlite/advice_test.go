@@ -124,9 +124,8 @@ func TestCopyInUTF8(t *testing.T) {
 	err := must(sqlite.New(wirings[0].openDB(t, path)))(t).EnsureSchema(t.Context())
 	command := regexp.MustCompile(`shell command (.*), and open the copy`).FindStringSubmatch(fmt.Sprint(err))
 	require.NotNilf(t, command, "no command in %v", err)
-	if out, err := exec.CommandContext(t.Context(), "sh", "-c", command[1]).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v, %s", command[1], err, out)
-	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", command[1]).CombinedOutput()
+	require.NoErrorf(t, err, "%s: %s", command[1], out)
 	a := newAdapter(t, wirings[0].openDB(t, path+".utf8"))
 	both := must(a.GetSessionAndUser(t.Context(), "theirs"))(t)
 	assert.Truef(t, both != nil && both.User.ID == adaID, "got %v", both)

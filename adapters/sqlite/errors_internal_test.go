@@ -55,12 +55,8 @@ func TestResultCode(t *testing.T) {
 		"no extended code":      {new(methodError(19)), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := isConflict(c.err); got != c.conflict {
-				t.Errorf("isConflict: got %v", got)
-			}
-			if got := isBusy(c.err); got != c.busy {
-				t.Errorf("isBusy: got %v", got)
-			}
+			assert.Equal(t, c.conflict, isConflict(c.err), "isConflict")
+			assert.Equal(t, c.busy, isBusy(c.err), "isBusy")
 		})
 	}
 }

@@ -112,9 +112,8 @@ func TestContextThatEndsWithASavepoint(t *testing.T) {
 		}
 		refused(a.DeleteAuthenticator(ctx, "nobody", "key", false))(t, "", context.Canceled)
 		must(a.CreateUser(t.Context(), adapter.User{ID: "ada", Email: "ada@example.com"}))(t)
-		if user, err := other.GetUser(t.Context(), "ada"); err != nil || user == nil {
-			t.Errorf("another handle finds %v, %v: the write is in a savepoint that stays open", user, err)
-		}
+		assert.NotNil(t, must(other.GetUser(t.Context(), "ada"))(t),
+			"another handle does not find the user: the write is in a savepoint that stays open")
 	})
 }
 

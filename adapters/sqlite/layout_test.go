@@ -259,15 +259,15 @@ func TestDatesOfSites(t *testing.T) {
 			}
 			before := created()
 			must(a.UpdateUser(ctx, adapter.UserUpdate{ID: adaID, Name: adapter.To(new("Ada L."))}))(t)
-			if s := stamps(); s[0] > time.Minute || s[1] < time.Hour || s[2] < time.Hour {
-				t.Errorf("after UpdateUser updatedAt is %v ago", s)
-			}
+			s := stamps()
+			assert.Truef(t, s[0] <= time.Minute && s[1] >= time.Hour && s[2] >= time.Hour,
+				"after UpdateUser updatedAt is %v ago", s)
 			must(a.UpdateAccount(ctx, adapter.AccountUpdate{Provider: "p", ProviderAccountID: "1", Scope: adapter.To(new("s"))}))(t)
 			must(a.UpdateSession(ctx, adapter.SessionUpdate{SessionToken: "theirs", Expires: adapter.To(time.Now())}))(t)
 			bob := must(a.CreateUserWithAccount(ctx, adapter.User{Email: "bob@example.com"},
 				adapter.Account{Type: "oauth", Provider: "q", ProviderAccountID: "2"}, nil))(t)
 			must(a.CreateSession(ctx, adapter.Session{SessionToken: "ours", UserID: bob.ID, Expires: time.Now()}))(t)
-			s := stamps()
+			s = stamps()
 			assert.Truef(t, max(s[0], s[1], s[2]) <= time.Minute, "updatedAt is %v ago", s)
 			assert.Equalf(t, before, created(), "createdAt was %s and", before)
 			for _, table := range c.tables {
@@ -317,9 +317,7 @@ func TestInstantsOfOthers(t *testing.T) {
 			}
 			before := objects(t, db)
 			err := open().EnsureSchema(t.Context())
-			if _, err := open().DeleteExpired(t.Context(), time.Now()); err == nil {
-				t.Fatal("a sweep reads what EnsureSchema refuses")
-			}
+			require.Error(t, erred(open().DeleteExpired(t.Context(), time.Now())), "a sweep reads what EnsureSchema refuses")
 			statements := regexp.MustCompile(`UPDATE [^;]*`).FindAllString(fmt.Sprint(err), -1)
 			require.NotEmptyf(t, statements, "got %v, want a statement", err)
 			require.Equal(t, before, objects(t, db), "the database has changed")

@@ -59,9 +59,7 @@ func TestMigrate(t *testing.T) {
 		"create-t3-app on SQLite": {"create-t3-app", strings.NewReplacer("p1_", "project_"), atT3},
 	} {
 		t.Run(origin, func(t *testing.T) {
-			if !strings.Contains(page, "\n### "+origin+"\n") {
-				t.Fatal("the guide has no such section")
-			}
+			require.Contains(t, page, "\n### "+origin+"\n", "the guide has no such section")
 			s := sites()[c.site]
 			if strings.HasSuffix(s.tables, ".sql") {
 				s.tables = string(must(os.ReadFile("testdata/" + s.tables))(t))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatehouse-go/gatehouse/adapters/sqlite"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
+	"github.com/stretchr/testify/assert"
 )
 
 var many = flag.Int("many", 20_000, "TestWritersDuringLargeDeletions removes this many sessions")
@@ -64,23 +65,17 @@ func TestWritersDuringLargeDeletions(t *testing.T) {
 	for name, remove := range map[string]func(t *testing.T, a *sqlite.Adapter, userID string) error{
 		"sweep": func(t *testing.T, a *sqlite.Adapter, _ string) error {
 			swept, err := a.DeleteExpired(t.Context(), time.Now())
-			if swept.Sessions != int64(*many) {
-				t.Errorf("swept %+v, want %d sessions", swept, *many)
-			}
+			assert.Equal(t, int64(*many), swept.Sessions, "sessions that were swept")
 			return err
 		},
 		"delete user": func(t *testing.T, a *sqlite.Adapter, userID string) error {
 			deleted, err := a.DeleteUser(t.Context(), userID)
-			if deleted == nil || deleted.ID != userID {
-				t.Errorf("deleted %+v, want %s", deleted, userID)
-			}
+			assert.Truef(t, deleted != nil && deleted.ID == userID, "deleted %+v, want %s", deleted, userID)
 			return err
 		},
 		"end sessions": func(t *testing.T, a *sqlite.Adapter, userID string) error {
 			ended, err := a.DeleteSessionsByUserID(t.Context(), userID, "")
-			if ended != int64(*many) {
-				t.Errorf("ended %d sessions, want %d", ended, *many)
-			}
+			assert.Equal(t, int64(*many), ended, "sessions that were ended")
 			return err
 		},
 	} {
@@ -98,9 +93,7 @@ func TestWritersDuringLargeDeletions(t *testing.T) {
 				close(ready)
 				<-done
 				began, before := time.Now(), faults.Stats().Statements
-				if err := remove(t, a, user.ID); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, remove(t, a, user.ID))
 				took, statements = time.Since(began), faults.Stats().Statements-before
 				close(done)
 			})
@@ -110,12 +103,9 @@ func TestWritersDuringLargeDeletions(t *testing.T) {
 			// On a busy machine single writes may take long. So the test checks that no
 			// statement removes more than a slice, and that other writes happen in
 			// between.
-			if least := int64(*many) / 20; statements < least {
-				t.Errorf("%d sessions were removed in %d statements, want at least %d", *many, statements, least)
-			}
-			if limit := 5*time.Millisecond + 2*percentile(alone, 0.5); percentile(during, 0.5) > limit {
-				t.Errorf("half of the writes took more than %v, want at most %v", percentile(during, 0.5), limit)
-			}
+			assert.GreaterOrEqualf(t, statements, int64(*many)/20, "statements that removed %d sessions", *many)
+			limit := 5*time.Millisecond + 2*percentile(alone, 0.5)
+			assert.LessOrEqual(t, percentile(during, 0.5), limit, "half of the writes took more than this")
 		})
 	}
 }

@@ -100,9 +100,7 @@ func TestProcessesStartAtOnce(t *testing.T) {
 			var starts [n]io.WriteCloser
 			for i := range n {
 				cmd, lines, stdin := startChild(t, "start", w.name, path)
-				if !lines.Scan() {
-					t.Fatalf("process %d said nothing: %v", i, lines.Err())
-				}
+				require.Truef(t, lines.Scan(), "process %d said nothing", i)
 				cmds[i], starts[i] = cmd, stdin
 			}
 			for _, start := range starts {

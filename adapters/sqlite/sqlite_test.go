@@ -71,9 +71,7 @@ func TestNewRefuses(t *testing.T) {
 		"two problems": {nil, []sqlite.Option{sqlite.WithPrefix("%")}, "db is nil\nprefix"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if a, err := sqlite.New(c.db, c.options...); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, %v; want an error containing %q", a, err, c.want)
-			}
+			assert.ErrorContains(t, erred(sqlite.New(c.db, c.options...)), c.want)
 		})
 	}
 }
@@ -164,9 +162,8 @@ func TestCascadeWithoutForeignKeys(t *testing.T) {
 				giveOneOfEach(t, a, ada.ID, "ada")
 				giveOneOfEach(t, a, bob.ID, "bob")
 				must(a.DeleteUser(t.Context(), ada.ID))(t)
-				if a, b := countOfEach(t, a, "ada"), countOfEach(t, a, "bob"); a != 0 || b != 3 {
-					t.Errorf("left are %d of the deleted user's records and %d of the other's, want 0 and 3", a, b)
-				}
+				assert.Zero(t, countOfEach(t, a, "ada"), "records of the deleted user")
+				assert.Equal(t, 3, countOfEach(t, a, "bob"), "records of the other user")
 				_, err := a.CreateSession(t.Context(), adapter.Session{UserID: ada.ID, SessionToken: "x", Expires: time.Now()})
 				assert.ErrorIsf(t, err, adapter.ErrNotFound, "session of the deleted user: got %v, want ErrNotFound", err)
 			})
@@ -200,16 +197,13 @@ func TestInstants(t *testing.T) {
 		time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Now(),
 	} {
 		got, err := a.CreateSession(ctx, adapter.Session{SessionToken: at.String(), UserID: u.ID, Expires: at})
-		if err != nil || got.Expires.After(at) || at.Sub(got.Expires) >= time.Millisecond || got.Expires.Location() != time.UTC {
-			t.Errorf("%v: got %v, %v", at, got, err)
-		}
+		assert.Truef(t, err == nil && !got.Expires.After(at) && at.Sub(got.Expires) < time.Millisecond &&
+			got.Expires.Location() == time.UTC, "%v: got %v, %v", at, got, err)
 	}
 	for _, at := range []time.Time{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1, 12, 31, 0, 0, 0, 0, time.UTC), time.Unix(1<<62, 0)} {
-		got, err := a.CreateSession(ctx, adapter.Session{SessionToken: "out of range", UserID: u.ID, Expires: at})
-		assert.Errorf(t, err, "%v: got %v, want an error", at, got)
-		if got, err := a.UpdateUser(ctx, adapter.UserUpdate{ID: u.ID, EmailVerified: adapter.To(&at)}); err == nil {
-			t.Errorf("%v: got %v, want an error", at, got)
-		}
+		assert.Errorf(t, erred(a.CreateSession(ctx, adapter.Session{SessionToken: "out of range", UserID: u.ID, Expires: at})),
+			"%v", at)
+		assert.Errorf(t, erred(a.UpdateUser(ctx, adapter.UserUpdate{ID: u.ID, EmailVerified: adapter.To(&at)})), "%v", at)
 	}
 }
 
@@ -263,7 +257,6 @@ func TestDeleteUserThatIsReferredTo(t *testing.T) {
 		if got, err := a.DeleteUser(t.Context(), u.ID); err == nil || errors.Is(err, adapter.ErrNotFound) || errors.Is(err, adapter.ErrConflict) {
 			t.Errorf("got %v, %v; want an error of its own", got, err)
 		}
-		n := countOfEach(t, a, "k")
-		assert.Equalf(t, 3, n, "afterwards there are %d records of 3", n)
+		assert.Equal(t, 3, countOfEach(t, a, "k"), "records afterwards")
 	})
 }

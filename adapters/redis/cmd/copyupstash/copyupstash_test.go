@@ -94,17 +94,13 @@ func (s *site) run(status int, flags ...string) string {
 
 func (s *site) set(key, value string) {
 	s.Helper()
-	if err := s.client.Set(s.Context(), s.base+key, value, 0).Err(); err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, s.client.Set(s.Context(), s.base+key, value, 0).Err())
 }
 
 func (s *site) want(out string, lines ...string) {
 	s.Helper()
 	for _, line := range lines {
-		if !strings.Contains(out, line+"\n") {
-			s.Errorf("no line %q in\n%s", line, out)
-		}
+		assert.Contains(s, out, line+"\n")
 	}
 }
 
@@ -112,9 +108,7 @@ func (s *site) want(out string, lines ...string) {
 func must[T any](v T, err error) func(*site) T {
 	return func(s *site) T {
 		s.Helper()
-		if err != nil {
-			s.Fatal(err)
-		}
+		require.NoError(s, err)
 		return v
 	}
 }
@@ -122,14 +116,7 @@ func must[T any](v T, err error) func(*site) T {
 // same compares a record with the wanted one.
 func (s *site) same(what string, got, want any) {
 	s.Helper()
-	g, err := json.Marshal(got)
-	w, err2 := json.Marshal(want)
-	if err != nil || err2 != nil {
-		s.Fatal(err, err2)
-	}
-	if !bytes.Equal(g, w) {
-		s.Errorf("%s: got %s, want %s", what, g, w)
-	}
+	assert.Equal(s, string(must(json.Marshal(want))(s)), string(must(json.Marshal(got))(s)), what)
 }
 
 var (
@@ -267,14 +254,9 @@ func TestInterop(t *testing.T) {
 // fieldsOf returns the JSON fields of a record, without null and empty ones.
 func fieldsOf(s *site, record any) map[string]any {
 	s.Helper()
-	text, err := json.Marshal(record)
+	text := must(json.Marshal(record))(s)
 	all := map[string]any{}
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, json.Unmarshal(text, &all))
 	for name, v := range all {
 		if v == nil || v == "" {
 			delete(all, name)
