@@ -32,19 +32,13 @@ func (h *Harness) bind() *kit.Harness {
 		}
 	}
 	if h.Foreign != nil {
-		b.Foreign = func(t testing.TB) (all []kit.Foreign) {
-			for _, f := range h.Foreign(t) {
-				all = append(all, kit.Foreign(f))
-			}
-			return all
+		b.Foreign = func(t testing.TB) []kit.Foreign {
+			return kit.Map(h.Foreign(t), func(f Foreign) kit.Foreign { return kit.Foreign(f) })
 		}
 	}
 	if h.Reduced != nil {
-		b.Reduced = func(t testing.TB) (all []kit.Reduced) {
-			for _, r := range h.Reduced(t) {
-				all = append(all, kit.Reduced(r))
-			}
-			return all
+		b.Reduced = func(t testing.TB) []kit.Reduced {
+			return kit.Map(h.Reduced(t), func(r Reduced) kit.Reduced { return kit.Reduced(r) })
 		}
 	}
 	return b

@@ -123,9 +123,7 @@ func Clauses() []Clause {
 	for i, c := range clauses {
 		k, _ := kit.Find(checks, func(k kit.Check) bool { return k.ID == c.ID })
 		clauses[i].Requires = slices.Clone(k.Requires)
-		for _, field := range k.Needs {
-			clauses[i].Needs = append(clauses[i].Needs, string(field))
-		}
+		clauses[i].Needs = kit.Map(k.Needs, func(field kit.Ability) string { return string(field) })
 	}
 	return clauses
 }

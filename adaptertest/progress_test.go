@@ -43,9 +43,8 @@ func TestRunEndsByTheDeadline(t *testing.T) {
 	x := r.check(t.Context(), userChecks()[0])
 	assert.Truef(t, x.Outcome == NotReached && strings.Contains(x.Reason, "-timeout"),
 		"got %s (%s), want not reached for want of time", x.Outcome, x.Reason)
-	if v := r.report(true).Verdict(); v != "incomplete (1 clauses not reached)" || len(r.report(true).Failed()) != 1 {
-		t.Errorf("got the verdict %q", v)
-	}
+	assert.Equal(t, "incomplete (1 clauses not reached)", r.report(true).Verdict())
+	assert.Len(t, r.report(true).Failed(), 1)
 }
 
 // patient is an adapter whose calls return, but slowly.

@@ -52,10 +52,7 @@ type Result struct {
 
 // fix says what to do about a failure: the advice, or where it stands.
 func (x Result) fix() string {
-	if x.Advice != "" {
-		return x.Advice
-	}
-	return "see " + x.Clause.page()
+	return cmp.Or(x.Advice, "see "+x.Clause.page())
 }
 
 // lines are the first line of a failure, which is the rule or the call that hangs, and its evidence.
@@ -171,10 +168,7 @@ func (r *Report) Summary() string {
 	if len(more) > 0 {
 		fields := kit.SortedKeys(more)
 		slices.SortStableFunc(fields, func(a, b string) int { return more[b] - more[a] })
-		parts := make([]string, len(fields))
-		for i, f := range fields {
-			parts[i] = fmt.Sprintf("%s %d", f, more[f])
-		}
+		parts := kit.Map(fields, func(f string) string { return fmt.Sprintf("%s %d", f, more[f]) })
 		fmt.Fprintf(&b, ", of which these fields of the harness would verify more: %s", strings.Join(parts, ", "))
 	}
 	if !r.Complete {
@@ -238,11 +232,7 @@ func (r *Report) writeRest(b *strings.Builder) {
 		}
 	}
 	for _, x := range r.With(Recorded) {
-		what := strings.Join(x.Evidence, "; ")
-		if x.Reason != "" {
-			what = x.Reason
-		}
-		fmt.Fprintf(b, "recorded %s: %s\n", x.Clause.ID, what)
+		fmt.Fprintf(b, "recorded %s: %s\n", x.Clause.ID, cmp.Or(x.Reason, strings.Join(x.Evidence, "; ")))
 	}
 	fmt.Fprintf(b, "slowest: %s\n", strings.Join(r.slowest(10), ", "))
 }
@@ -251,11 +241,9 @@ func (r *Report) writeRest(b *strings.Builder) {
 func (r *Report) slowest(n int) []string {
 	results := slices.Clone(r.Results)
 	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(b.Duration, a.Duration) })
-	var ids []string
-	for _, x := range results[:min(n, len(results))] {
-		ids = append(ids, fmt.Sprintf("%s %v", x.Clause.ID, x.Duration.Round(time.Millisecond)))
-	}
-	return ids
+	return kit.Map(results[:min(n, len(results))], func(x Result) string {
+		return fmt.Sprintf("%s %v", x.Clause.ID, x.Duration.Round(time.Millisecond))
+	})
 }
 
 // save replaces the report, so that the file always holds a complete one.

@@ -506,9 +506,6 @@ func testAgain(ctx context.Context, test string) (*exec.Cmd, error) {
 
 // testPattern matches the test of that name and no other.
 func testPattern(name string) string {
-	parts := strings.Split(name, "/")
-	for i, p := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
-	}
+	parts := kit.Map(strings.Split(name, "/"), func(p string) string { return "^" + regexp.QuoteMeta(p) + "$" })
 	return strings.Join(parts, "/")
 }

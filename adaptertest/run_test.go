@@ -402,7 +402,7 @@ func isOneHang(t *testing.T, timeout time.Duration, wait func(context.Context)) 
 func TestHangFailsAnyClause(t *testing.T) {
 	for name, call := range map[string]func(*kit.Context){
 		"observed": func(c *kit.Context) { c.GetUser("nobody") },
-		"beside":   func(c *kit.Context) { kit.StoreRaw(c, kit.GetUser("nobody")) },
+		"beside":   func(c *kit.Context) { kit.StoreRaw(c, kit.GetUser, "nobody") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := Harness{ClauseTimeout: 100 * time.Millisecond, Waivers: []Waiver{{Clause: "USER-05", Reason: "x"}}, New: func(t testing.TB) adapter.Adapter {

@@ -36,8 +36,7 @@ type lineServer struct {
 
 func newLineServer(t *testing.T) *lineServer {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	s := &lineServer{addr: ln.Addr().String()}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -129,8 +128,7 @@ func (c *client) answer() (string, error) {
 // send sends a line and does not wait for the answer.
 func (c *client) send(t *testing.T, line string) {
 	t.Helper()
-	_, err := io.WriteString(c, line+"\n")
-	require.NoError(t, err)
+	must(io.WriteString(c, line+"\n"))(t)
 }
 
 // wantAnswer waits for the answer to a line.
@@ -177,8 +175,7 @@ func wantReset(t *testing.T, err error) {
 
 func newProxy(t *testing.T, target string) *fault.Proxy {
 	t.Helper()
-	p, err := fault.NewProxy(target)
-	require.NoError(t, err)
+	p := must(fault.NewProxy(target))(t)
 	t.Cleanup(func() { _ = p.Close() })
 	return p
 }
@@ -186,8 +183,7 @@ func newProxy(t *testing.T, target string) *fault.Proxy {
 // serveOnce serves one connection, closes it, and returns the address.
 func serveOnce(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	var wg sync.WaitGroup
 	t.Cleanup(wg.Wait)
 	t.Cleanup(func() { _ = ln.Close() })
@@ -200,6 +196,15 @@ func serveOnce(t *testing.T, serve func(net.Conn)) string {
 	return ln.Addr().String()
 }
 
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
+}
+
 // newServed returns a server and the proxy in front of it.
 func newServed(t *testing.T) (*lineServer, *fault.Proxy) {
 	t.Helper()
@@ -209,9 +214,7 @@ func newServed(t *testing.T) (*lineServer, *fault.Proxy) {
 
 func inject(t *testing.T, c fault.Control, kind fault.Kind, step int) fault.Injection {
 	t.Helper()
-	i, err := c.Inject(kind, step)
-	require.NoError(t, err)
-	return i
+	return must(c.Inject(kind, step))(t)
 }
 
 func isHit(i fault.Injection) bool {
@@ -259,8 +262,7 @@ func TestProxyStepsOfPieces(t *testing.T) {
 	c.mustAsk(t, line)
 	assert.EqualValues(t, 1, p.Steps(), "steps")
 	for _, piece := range []string{"a", "b", "c\n"} {
-		_, err := io.WriteString(c, piece)
-		require.NoError(t, err)
+		must(io.WriteString(c, piece))(t)
 		eventually(t, "two steps", func() bool { return p.Steps() == 2 })
 	}
 	c.wantAnswer(t, "abc")
@@ -280,8 +282,7 @@ func TestProxyClientHalfCloses(t *testing.T) {
 	for i := range sent {
 		sent[i] = byte(rand.IntN(256))
 	}
-	_, err := c.Write(sent)
-	require.NoError(t, err)
+	must(c.Write(sent))(t)
 	require.NoError(t, c.CloseWrite())
 	got, err := io.ReadAll(c)
 	slices.Reverse(got)
@@ -528,16 +529,15 @@ func TestProxyRefusesNonsense(t *testing.T) {
 		assert.ErrorIsf(t, err, errors.ErrUnsupported, "Inject(%d, 1): got %v, want ErrUnsupported", kind, err)
 	}
 	for _, step := range []int{0, -1} {
-		if _, err := p.Inject(fault.Cut, step); err == nil || errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("Inject(Cut, %d): got %v, want an error about the step", step, err)
-		}
+		_, err := p.Inject(fault.Cut, step)
+		assert.Truef(t, err != nil && !errors.Is(err, errors.ErrUnsupported),
+			"got %v, want an error about the step %d", err, step)
 	}
 }
 
 func TestProxyWithoutTarget(t *testing.T) {
 	s := newLineServer(t)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_ = ln.Close()
 	p := newProxy(t, ln.Addr().String())
 	wantReset(t, askAnew(t, p, "one"))

@@ -133,9 +133,8 @@ func TestCorrectProgram(t *testing.T) {
 	broken := slices.DeleteFunc(report.With(adaptertest.Fail), func(x adaptertest.Result) bool {
 		return x.Clause.Group() == "VOL" // it compares times, and the machine may be busy
 	})
-	if len(broken)+len(report.With(adaptertest.NotReached))+len(pool.Faults()) > 0 {
-		t.Errorf("%s; faults %v", report.Summary(), pool.Faults())
-	}
+	assert.Zerof(t, len(broken)+len(report.With(adaptertest.NotReached))+len(pool.Faults()),
+		"%s; faults %v", report.Summary(), pool.Faults())
 	x, _ := report.Result("ALIAS-03")
 	assert.Equal(t, adaptertest.NotVerified, x.Outcome, "ALIAS-03")
 	for _, id := range []string{"CTX-01", "ISO-03", "ISO-04", "LIFE-04", "LIFE-05", "LIFE-09"} {
@@ -177,9 +176,8 @@ func TestBadPrograms(t *testing.T) {
 // TestFloodOnStandardError looks for results that a program loses because it says much to people.
 func TestFloodOnStandardError(t *testing.T) {
 	report, pool := runOf(t, "floods", "ACCT-01", "ACCT-10", "SESS-01")
-	if len(report.With(adaptertest.Pass)) != 3 || len(pool.Faults()) > 0 {
-		t.Errorf("%s, faults %v", report.Summary(), pool.Faults())
-	}
+	assert.Len(t, report.With(adaptertest.Pass), 3, report.Summary())
+	assert.Empty(t, pool.Faults())
 }
 
 // TestAnswersInAnyOrder answers two requests, the later one first.
@@ -227,9 +225,8 @@ func TestNameInOtherCaseIsAFault(t *testing.T) {
 	_, err = pool.open(t, 0, Opening{Store: "s"})
 	require.NoError(t, err)
 	const want = "the program: it names the method listSessionsByUserID, which is spelled listSessionsByUserId"
-	if faults := pool.Faults(); len(faults) == 0 || !strings.Contains(faults[0].Error(), want) {
-		t.Errorf("got the faults %v, want one with %q", faults, want)
-	}
+	require.NotEmpty(t, pool.Faults())
+	assert.ErrorContains(t, pool.Faults()[0], want)
 }
 
 // TestProgramsThatDoNotStart gives programs that never say hello.
@@ -268,9 +265,8 @@ func TestSlowStart(t *testing.T) {
 // TestStopsAfterThreeFaults runs more clauses over a program that always dies.
 func TestStopsAfterThreeFaults(t *testing.T) {
 	report, pool := runOf(t, "dies", "ACCT-07", "ACCT-10", "ACCT-11", "ACCT-12", "ACCT-13")
-	if len(pool.Faults()) > mostFaults || len(report.With(adaptertest.NotReached)) < mostFaults {
-		t.Errorf("%d faults: %s", len(pool.Faults()), report.Summary())
-	}
+	assert.LessOrEqual(t, len(pool.Faults()), mostFaults, report.Summary())
+	assert.GreaterOrEqual(t, len(report.With(adaptertest.NotReached)), mostFaults, report.Summary())
 	for _, x := range report.With(adaptertest.Fail) {
 		t.Errorf("%s is blamed on the adapter: %v", x.Clause.ID, x.Evidence)
 	}

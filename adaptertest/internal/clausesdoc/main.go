@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"log"
@@ -56,7 +57,8 @@ const head = generated + `# The clauses of the adapter contract
 var groups = map[string]string{
 	"CAP": "shape and capabilities", "USER": "users", "ACCT": "provider accounts", "SESS": "sessions", "VTOK": "verification tokens",
 	"AUTHN": "WebAuthn authenticators", "SIGNUP": "sign-up in one step", "ALIST": "lists and updates of accounts", "SLIST": "listing and ending sessions",
-	"AEDIT": "changing authenticators", "TEDIT": "deletion of verification tokens", "PASS": "passwords", "CASC": "deleting a user", "TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and unusual input",
+	"AEDIT": "changing authenticators", "TEDIT": "deletion of verification tokens", "PASS": "passwords", "CASC": "deleting a user",
+	"TIME": "instants", "DATA": "fidelity", "INPUT": "hostile and unusual input",
 	"ERR": "results and errors", "CTX": "contexts", "CONC": "concurrency", "FAULT": "failures during a call", "EXP": "expiry and clean-up",
 	"ISO": "instances, visibility, durability", "ALIAS": "memory", "VOL": "volume", "LIFE": "life cycle", "SITE": "sites that exist", "FLOW": "the core over the adapter",
 }
@@ -75,7 +77,8 @@ func render(clauses []adaptertest.Clause) map[string]string {
 		}
 		files[file] += entry(c)
 	}
-	summary := fmt.Sprintf("%d clauses: %d MUST, %d SHOULD, %d MAY.", len(clauses), levels[adaptertest.Must], levels[adaptertest.Should], levels[adaptertest.May])
+	summary := fmt.Sprintf("%d clauses: %d MUST, %d SHOULD, %d MAY.", len(clauses),
+		levels[adaptertest.Must], levels[adaptertest.Should], levels[adaptertest.May])
 	files[index] = fmt.Sprintf(head, summary) + contents.String() + fields(clauses)
 	return files
 }
@@ -135,27 +138,19 @@ func fields(clauses []adaptertest.Clause) string {
 
 // entry explains a clause.
 func entry(c adaptertest.Clause) string {
-	text := fmt.Sprintf("\n## %s\n\n**%s** (%s). %s\n\n*Why:* %s\n\n", c.ID, c.Level, c.Basis, escape(c.Rule), escape(c.Reason))
+	text := fmt.Sprintf("\n## %s\n\n**%s** (%s). %s\n\n*Why:* %s\n\n",
+		c.ID, c.Level, c.Basis, escape(c.Rule), escape(c.Reason))
 	if c.Incident != "" {
 		text += fmt.Sprintf("*Incident:* %s\n\n", link(escape(c.Incident)))
 	}
 	return text + fmt.Sprintf("*Test:* %s\n", escape(c.Test))
 }
 
-var special = regexp.MustCompile("[\\\\`*_\\[\\]<>|~$]")
+var special = strings.NewReplacer("<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`",
+	"*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "$", `\$`)
 
 // escape keeps Markdown from reading text as markup.
-func escape(text string) string {
-	return special.ReplaceAllStringFunc(text, func(s string) string {
-		switch s {
-		case "<":
-			return "&lt;"
-		case ">":
-			return "&gt;"
-		}
-		return `\` + s
-	})
-}
+func escape(text string) string { return special.Replace(text) }
 
 var issue = regexp.MustCompile(`([A-Za-z0-9-]+/[A-Za-z0-9.-]+|next-auth|better-auth)#(\d+)`)
 
@@ -163,13 +158,7 @@ var issue = regexp.MustCompile(`([A-Za-z0-9-]+/[A-Za-z0-9.-]+|next-auth|better-a
 func link(text string) string {
 	return issue.ReplaceAllStringFunc(text, func(s string) string {
 		m := issue.FindStringSubmatch(s)
-		repository := m[1]
-		switch repository {
-		case "next-auth":
-			repository = "nextauthjs/next-auth"
-		case "better-auth":
-			repository = "better-auth/better-auth"
-		}
-		return fmt.Sprintf("[%s](https://github.com/%s/issues/%s)", s, repository, m[2])
+		named := map[string]string{"next-auth": "nextauthjs/next-auth", "better-auth": "better-auth/better-auth"}
+		return fmt.Sprintf("[%s](https://github.com/%s/issues/%s)", s, cmp.Or(named[m[1]], m[1]), m[2])
 	})
 }

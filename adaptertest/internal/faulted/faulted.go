@@ -358,6 +358,23 @@ func WholeOrNone(c *kit.Context, x Case) (done, whole bool) {
 	return done, true
 }
 
+// LeavesAllOrNothing makes creations that meet faults. One that left nothing can be made again.
+func LeavesAllOrNothing(c *kit.Context, method string) {
+	Each(c, BreakingFaults, []string{method}, func(x Case) {
+		done, whole := WholeOrNone(c, x)
+		if !whole || done || x.Err == nil {
+			return
+		}
+		u, err := x.Call.Do(c.Ctx, c.Adapter)
+		if err != nil || kit.IsNilRecord(u) {
+			if done, whole := WholeOrNone(c, x); done && whole {
+				return // the first try took effect late, which CTX-07 judges
+			}
+			c.Errorf("%s: trying again: got %s, error %v", x, diff.Show(u), err)
+		}
+	})
+}
+
 // WritesFromElsewhere writes the records of a fixture through another adapter, under a deadline.
 func WritesFromElsewhere(c *kit.Context, a adapter.Adapter, k *kit.Records) error {
 	ctx, cancel := context.WithTimeout(c.Ctx, OpenTime)

@@ -312,8 +312,11 @@ func Done(c *Context, a adapter.Adapter, k Call) any {
 	return Must(c, k.Method, got, err)
 }
 
-// StoreRaw makes a call that creates a record, without the observer.
-func StoreRaw(c *Context, create Call) { Done(c, c.Raw, create) }
+// StoreRaw creates the record, without the observer, and returns it.
+func StoreRaw[T any](c *Context, create func(T) Call, record T) T {
+	Done(c, c.Raw, create(record))
+	return record
+}
 
 // Used reports a breach unless the token can be used.
 func Used(c *Context, what string, t adapter.VerificationToken) {

@@ -203,6 +203,20 @@ func Use(c *Context, a adapter.Adapter) {
 	c.UninvolvedGone = true // that user is in the store of the first adapter
 }
 
+// Close closes the client of the adapter, which must succeed.
+func Close(c *Context, a adapter.Adapter) {
+	if err := c.Harness().Close(a); err != nil {
+		c.Errorf("Close: %v", err)
+	}
+}
+
+// Reopen closes the adapter of the clause and opens its data again.
+func Reopen(c *Context) {
+	Close(c, c.Raw)
+	c.Raw = c.Harness().Reopen(c.TB, c.Raw)
+	c.Adapter = c.Observe(c.Raw)
+}
+
 // Second opens another handle on the same data.
 func Second(c *Context) adapter.Adapter {
 	c.Need(AbilitySecond)

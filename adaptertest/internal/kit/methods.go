@@ -188,11 +188,7 @@ func MethodNamed(name string) (Method, bool) {
 
 // MethodsThat returns the names of the methods that keep accepts.
 func MethodsThat(keep func(Method) bool) []string {
-	var names []string
-	for _, m := range Keep(methods, keep) {
-		names = append(names, m.Name)
-	}
-	return names
+	return Map(Keep(methods, keep), func(m Method) string { return m.Name })
 }
 
 // MissingMethods returns the methods that the adapter lacks: those of the 19, and those of the optional interfaces.
@@ -344,9 +340,5 @@ func With(key []string, i int, s string) []string {
 func ShowKey(key []string) string { return diff.Show(anyOf(key)...) }
 
 func anyOf(key []string) []any {
-	values := make([]any, len(key))
-	for i, k := range key {
-		values[i] = k
-	}
-	return values
+	return Map(key, func(k string) any { return k })
 }

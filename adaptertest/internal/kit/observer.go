@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -162,11 +163,7 @@ func (m MadeCall) String() string {
 
 // OneEachLine returns the texts of the calls, one on each line.
 func OneEachLine(calls []MadeCall) string {
-	var lines []string
-	for _, m := range calls {
-		lines = append(lines, m.String())
-	}
-	return strings.Join(lines, "\n  ")
+	return strings.Join(Map(calls, MadeCall.String), "\n  ")
 }
 
 // Begin records that calls are under way, or about to be, until the returned function is called.
@@ -231,8 +228,7 @@ func (t *trace) add(method string, args []any, result any, err error) {
 	defer t.mu.Unlock()
 	t.total++
 	if len(t.calls) == tracedCalls {
-		copy(t.calls, t.calls[1:])
-		t.calls = t.calls[:tracedCalls-1]
+		t.calls = slices.Delete(t.calls, 0, 1)
 	}
 	t.calls = append(t.calls, MadeCall{Method: method, Args: args, Result: result, Err: err})
 }

@@ -26,6 +26,22 @@ func Find[T any](all []T, is func(T) bool) (found T, ok bool) {
 	return all[i], true
 }
 
+// Map returns what of makes of each of all.
+func Map[T, U any](all []T, of func(T) U) (made []U) {
+	for _, x := range all {
+		made = append(made, of(x))
+	}
+	return made
+}
+
+// Numbered returns what of makes of the numbers 0 to n-1.
+func Numbered[T any](n int, of func(i int) T) (made []T) {
+	for i := range n {
+		made = append(made, of(i))
+	}
+	return made
+}
+
 // Keep returns those that is accepts.
 func Keep[T any](all []T, is func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !is(x) })

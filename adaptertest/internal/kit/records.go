@@ -69,20 +69,12 @@ func (k *Records) Add(d *Draft) {
 }
 
 // Drafts returns each record of the lists: accounts, sessions, tokens, authenticators.
-func (k *Records) Drafts() (all []*Draft) {
-	for _, x := range k.Accounts {
-		all = append(all, &Draft{Kind: AccountRecord, Account: x})
-	}
-	for _, x := range k.Sessions {
-		all = append(all, &Draft{Kind: SessionRecord, Session: x})
-	}
-	for _, x := range k.Tokens {
-		all = append(all, &Draft{Kind: VerificationTokenRecord, Token: x})
-	}
-	for _, x := range k.Authenticators {
-		all = append(all, &Draft{Kind: AuthenticatorRecord, Authenticator: x})
-	}
-	return all
+func (k *Records) Drafts() []*Draft {
+	return slices.Concat(
+		Map(k.Accounts, func(x adapter.Account) *Draft { return &Draft{Kind: AccountRecord, Account: x} }),
+		Map(k.Sessions, func(x adapter.Session) *Draft { return &Draft{Kind: SessionRecord, Session: x} }),
+		Map(k.Tokens, func(x adapter.VerificationToken) *Draft { return &Draft{Kind: VerificationTokenRecord, Token: x} }),
+		Map(k.Authenticators, func(x adapter.Authenticator) *Draft { return &Draft{Kind: AuthenticatorRecord, Authenticator: x} }))
 }
 
 // Expected is a lookup with the record that it must return.
@@ -330,10 +322,7 @@ func (k *Records) Values() map[string]string {
 // Key returns the user's key for the method, if it has one.
 func (k *Records) Key(m Method) ([]string, bool) {
 	values := k.Values()
-	key := make([]string, len(m.Parts))
-	for i, part := range m.Parts {
-		key[i] = values[part]
-	}
+	key := Map(m.Parts, func(part string) string { return values[part] })
 	return key, k.Has(m.Kind) && !slices.Contains(key, "")
 }
 

@@ -25,15 +25,11 @@ func MalformedIDs(known string) []string {
 	if len(known) >= 16 { // a shorter id may be a counter, and a part of it the id of another user
 		ids = append(ids, known[:len(known)-1], known[1:])
 	}
-	for _, other := range []string{
+	others := []string{
 		strings.ToUpper(known), strings.ToLower(known), strings.ReplaceAll(known, "-", ""), "{" + known + "}", "urn:uuid:" + known,
 		"+" + known, "0" + known, known + ".0",
-	} {
-		if other != known {
-			ids = append(ids, other)
-		}
 	}
-	return ids
+	return append(ids, slices.DeleteFunc(others, func(other string) bool { return other == known })...)
 }
 
 // Fixtures have no zero values, no round milliseconds and no plain-ASCII text. Every key is unique to the run and

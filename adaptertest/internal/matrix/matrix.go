@@ -186,27 +186,13 @@ func (t tally) worst() adaptertest.Outcome {
 // counted are the outcomes of which the number stands in the table.
 var counted = []adaptertest.Outcome{adaptertest.Fail, adaptertest.NotReached, adaptertest.NotVerified, adaptertest.Waived}
 
-// mark returns an outcome as one character, the same in the text, in Markdown and on the page.
-func mark(o adaptertest.Outcome) string {
-	switch o {
-	case adaptertest.Pass:
-		return "✓"
-	case adaptertest.Fail:
-		return "✗"
-	case adaptertest.Waived:
-		return "~"
-	case adaptertest.NotVerified:
-		return "?"
-	case adaptertest.NotReached:
-		return "!"
-	case adaptertest.Recorded:
-		return "•"
-	case adaptertest.NotApplicable:
-		return "–"
-	default:
-		return " "
-	}
+// marks are the outcomes as one character, the same in the text, in Markdown and on the page.
+var marks = map[adaptertest.Outcome]string{
+	adaptertest.Pass: "✓", adaptertest.Fail: "✗", adaptertest.Waived: "~", adaptertest.NotVerified: "?",
+	adaptertest.NotReached: "!", adaptertest.Recorded: "•", adaptertest.NotApplicable: "–",
 }
+
+func mark(o adaptertest.Outcome) string { return cmp.Or(marks[o], " ") }
 
 // legend explains the marks.
 const legend = "✓ kept   ✗ broken   ~ waived   ? not verified   • recorded (MAY)   – does not apply"

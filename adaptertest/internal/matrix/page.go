@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
+	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 )
 
 //go:embed page.html
@@ -120,17 +122,14 @@ func (m *Matrix) page() page {
 		}
 		if c.Report != nil {
 			for _, r := range c.Report.With(adaptertest.Fail) {
-				b := breach{Who: c.Name(), Level: string(r.Clause.Level), ID: r.Clause.ID, Rule: r.Clause.Rule}
-				for _, e := range r.Evidence {
-					b.Evidence = append(b.Evidence, shorten(e, 4000))
-				}
-				p.Breaches = append(p.Breaches, b)
+				p.Breaches = append(p.Breaches, breach{
+					Who: c.Name(), Level: string(r.Clause.Level), ID: r.Clause.ID, Rule: r.Clause.Rule,
+					Evidence: kit.Map(r.Evidence, func(e string) string { return shorten(e, 4000) }),
+				})
 			}
 		}
 	}
-	for _, g := range groups {
-		p.Groups = append(p.Groups, m.groupRow(g))
-	}
+	p.Groups = kit.Map(groups, m.groupRow)
 	for _, item := range []struct {
 		o    adaptertest.Outcome
 		text string
@@ -246,9 +245,7 @@ func (m *Matrix) groupRow(g group) groupRow {
 		}
 		row.Cells = append(row.Cells, v)
 	}
-	for _, clause := range g.Clauses {
-		row.Clauses = append(row.Clauses, m.clauseRow(clause))
-	}
+	row.Clauses = kit.Map(g.Clauses, m.clauseRow)
 	return row
 }
 
@@ -264,16 +261,10 @@ func tallyText(t tally) string {
 
 // word returns an outcome in the words of the legend.
 func word(o adaptertest.Outcome) string {
-	switch o {
-	case adaptertest.Pass:
-		return "kept"
-	case adaptertest.Fail:
-		return "broken"
-	case adaptertest.NotApplicable:
-		return "does not apply"
-	default:
-		return string(o)
+	words := map[adaptertest.Outcome]string{
+		adaptertest.Pass: "kept", adaptertest.Fail: "broken", adaptertest.NotApplicable: "does not apply",
 	}
+	return cmp.Or(words[o], string(o))
 }
 
 func (m *Matrix) clauseRow(clause adaptertest.Clause) clauseRow {

@@ -132,18 +132,71 @@ func CloneAuthenticator(a adapter.Authenticator) *adapter.Authenticator {
 	return &a
 }
 
-// EmailTaken reports whether a user other than the one with the ID holds the
-// address.
-func (m *Model) EmailTaken(email, id string) bool {
-	if email == "" {
-		return false
+// itself returns a copy of a record without pointers.
+func itself[T any](record T) *T { return &record }
+
+// find returns a copy of the record with the key, or nil.
+func find[K comparable, T any](ctx context.Context, m *Model, records map[K]T, key K, clone func(T) *T) (*T, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
 	}
-	for _, u := range m.Users {
-		if u.Email == email && u.ID != id {
+	defer m.Mu.Unlock()
+	if r, ok := records[key]; ok {
+		return clone(r), nil
+	}
+	return nil, nil
+}
+
+// take deletes the record with the key and returns it, or nil.
+func take[K comparable, T any](ctx context.Context, m *Model, records map[K]T, key K) (*T, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	r, ok := records[key]
+	if !ok {
+		return nil, nil
+	}
+	delete(records, key)
+	return &r, nil
+}
+
+// list returns copies of the records that is accepts.
+func list[K comparable, T any](ctx context.Context, m *Model, records map[K]T, is func(T) bool, clone func(T) *T) ([]T, error) {
+	if err := m.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.Mu.Unlock()
+	found := []T{}
+	for _, r := range records {
+		if is(r) {
+			found = append(found, *clone(r))
+		}
+	}
+	return found, nil
+}
+
+// drop deletes the records that is accepts, and returns how many.
+func drop[K comparable, T any](records map[K]T, is func(T) bool) int64 {
+	before := len(records)
+	maps.DeleteFunc(records, func(_ K, r T) bool { return is(r) })
+	return int64(before - len(records))
+}
+
+// has reports whether is accepts one of the records.
+func has[K comparable, T any](records map[K]T, is func(T) bool) bool {
+	for _, r := range records {
+		if is(r) {
 			return true
 		}
 	}
 	return false
+}
+
+// EmailTaken reports whether a user other than the one with the ID holds the
+// address.
+func (m *Model) EmailTaken(email, id string) bool {
+	return email != "" && has(m.Users, func(u adapter.User) bool { return u.Email == email && u.ID != id })
 }
 
 // CreateUser implements [adapter.Adapter].
@@ -170,14 +223,7 @@ func (m *Model) create(u adapter.User) (*adapter.User, error) {
 
 // GetUser implements [adapter.Adapter].
 func (m *Model) GetUser(ctx context.Context, id string) (*adapter.User, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer m.Mu.Unlock()
-	if u, ok := m.Users[id]; ok {
-		return CloneUser(u), nil
-	}
-	return nil, nil
+	return find(ctx, m, m.Users, id, CloneUser)
 }
 
 // GetUserByEmail implements [adapter.Adapter].
@@ -237,21 +283,9 @@ func (m *Model) DeleteUser(ctx context.Context, id string) (*adapter.User, error
 	}
 	delete(m.Users, id)
 	delete(m.Passwords, id)
-	for k, a := range m.Accounts {
-		if a.UserID == id {
-			delete(m.Accounts, k)
-		}
-	}
-	for k, s := range m.Sessions {
-		if s.UserID == id {
-			delete(m.Sessions, k)
-		}
-	}
-	for k, a := range m.Authenticators {
-		if a.UserID == id {
-			delete(m.Authenticators, k)
-		}
-	}
+	drop(m.Accounts, func(a adapter.Account) bool { return a.UserID == id })
+	drop(m.Sessions, func(s adapter.Session) bool { return s.UserID == id })
+	drop(m.Authenticators, func(a adapter.Authenticator) bool { return a.UserID == id })
 	return &u, nil
 }
 
@@ -279,28 +313,13 @@ func (m *Model) LinkAccount(ctx context.Context, a adapter.Account) (*adapter.Ac
 
 // UnlinkAccount implements [adapter.Adapter].
 func (m *Model) UnlinkAccount(ctx context.Context, key adapter.AccountKey) (*adapter.Account, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer m.Mu.Unlock()
-	a, ok := m.Accounts[key]
-	if !ok {
-		return nil, nil
-	}
-	delete(m.Accounts, key)
-	return &a, nil
+	return take(ctx, m, m.Accounts, key)
 }
 
 // GetAccount implements [adapter.Adapter].
 func (m *Model) GetAccount(ctx context.Context, providerAccountID, provider string) (*adapter.Account, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer m.Mu.Unlock()
-	if a, ok := m.Accounts[adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID}]; ok {
-		return CloneAccount(a), nil
-	}
-	return nil, nil
+	key := adapter.AccountKey{Provider: provider, ProviderAccountID: providerAccountID}
+	return find(ctx, m, m.Accounts, key, CloneAccount)
 }
 
 // CreateSession implements [adapter.Adapter].
@@ -361,16 +380,7 @@ func (m *Model) UpdateSession(ctx context.Context, update adapter.SessionUpdate)
 
 // DeleteSession implements [adapter.Adapter].
 func (m *Model) DeleteSession(ctx context.Context, token string) (*adapter.Session, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer m.Mu.Unlock()
-	s, ok := m.Sessions[token]
-	if !ok {
-		return nil, nil
-	}
-	delete(m.Sessions, token)
-	return &s, nil
+	return take(ctx, m, m.Sessions, token)
 }
 
 // CreateVerificationToken implements [adapter.Adapter].
@@ -392,18 +402,10 @@ func (m *Model) CreateVerificationToken(ctx context.Context, t adapter.Verificat
 
 // UseVerificationToken implements [adapter.Adapter].
 func (m *Model) UseVerificationToken(ctx context.Context, key adapter.VerificationTokenKey) (*adapter.VerificationToken, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
+	if Broken == "UseVerificationToken" {
+		return find(ctx, m, m.Tokens, key, itself)
 	}
-	defer m.Mu.Unlock()
-	t, ok := m.Tokens[key]
-	if !ok {
-		return nil, nil
-	}
-	if Broken != "UseVerificationToken" {
-		delete(m.Tokens, key)
-	}
-	return &t, nil
+	return take(ctx, m, m.Tokens, key)
 }
 
 // CreateAuthenticator implements [adapter.Adapter].
@@ -427,29 +429,12 @@ func (m *Model) CreateAuthenticator(ctx context.Context, a adapter.Authenticator
 
 // GetAuthenticator implements [adapter.Adapter].
 func (m *Model) GetAuthenticator(ctx context.Context, credentialID string) (*adapter.Authenticator, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer m.Mu.Unlock()
-	if a, ok := m.Authenticators[credentialID]; ok {
-		return CloneAuthenticator(a), nil
-	}
-	return nil, nil
+	return find(ctx, m, m.Authenticators, credentialID, CloneAuthenticator)
 }
 
 // ListAuthenticatorsByUserID implements [adapter.Adapter].
 func (m *Model) ListAuthenticatorsByUserID(ctx context.Context, userID string) ([]adapter.Authenticator, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer m.Mu.Unlock()
-	list := []adapter.Authenticator{}
-	for _, a := range m.Authenticators {
-		if a.UserID == userID {
-			list = append(list, *CloneAuthenticator(a))
-		}
-	}
-	return list, nil
+	return list(ctx, m, m.Authenticators, func(a adapter.Authenticator) bool { return a.UserID == userID }, CloneAuthenticator)
 }
 
 // UpdateAuthenticatorCounter implements [adapter.Adapter].
@@ -474,20 +459,10 @@ func (m *Model) DeleteExpired(ctx context.Context, now time.Time) (adapter.Swept
 		return adapter.Swept{}, err
 	}
 	defer m.Mu.Unlock()
-	var swept adapter.Swept
-	for k, s := range m.Sessions {
-		if !s.Expires.After(now) {
-			delete(m.Sessions, k)
-			swept.Sessions++
-		}
-	}
-	for k, t := range m.Tokens {
-		if !t.Expires.After(now) {
-			delete(m.Tokens, k)
-			swept.VerificationTokens++
-		}
-	}
-	return swept, nil
+	return adapter.Swept{
+		Sessions:           drop(m.Sessions, func(s adapter.Session) bool { return !s.Expires.After(now) }),
+		VerificationTokens: drop(m.Tokens, func(t adapter.VerificationToken) bool { return !t.Expires.After(now) }),
+	}, nil
 }
 
 // CreateUserWithAccount implements [adapter.SignUps].
@@ -504,37 +479,26 @@ func (m *Model) CreateUserWithAccount(ctx context.Context, u adapter.User, accou
 		_, held := m.Authenticators[authenticator.CredentialID]
 		taken = taken || held
 	}
-	if _, held := m.Users[u.ID]; held || taken || m.EmailTaken(u.Email, "") {
+	if taken {
 		return nil, adapter.ErrConflict
 	}
-	if u.ID == "" {
-		m.assigned++
-		u.ID = fmt.Sprintf("assigned-%d", m.assigned)
+	created, err := m.create(u)
+	if err != nil {
+		return nil, err
 	}
-	m.Users[u.ID] = *CloneUser(u)
-	account.UserID = u.ID
+	account.UserID = created.ID
 	m.Accounts[account.Key()] = *CloneAccount(account)
 	if authenticator != nil {
 		a := CloneAuthenticator(*authenticator)
-		a.UserID = u.ID
+		a.UserID = created.ID
 		m.Authenticators[a.CredentialID] = *a
 	}
-	return CloneUser(u), nil
+	return created, nil
 }
 
 // ListAccountsByUserID implements [adapter.AccountLists].
 func (m *Model) ListAccountsByUserID(ctx context.Context, userID string) ([]adapter.Account, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer m.Mu.Unlock()
-	list := []adapter.Account{}
-	for _, a := range m.Accounts {
-		if a.UserID == userID {
-			list = append(list, *CloneAccount(a))
-		}
-	}
-	return list, nil
+	return list(ctx, m, m.Accounts, func(a adapter.Account) bool { return a.UserID == userID }, CloneAccount)
 }
 
 // UpdateAccount implements [adapter.AccountLists].
@@ -556,17 +520,7 @@ func (m *Model) UpdateAccount(ctx context.Context, update adapter.AccountUpdate)
 
 // ListSessionsByUserID implements [adapter.SessionLists].
 func (m *Model) ListSessionsByUserID(ctx context.Context, userID string) ([]adapter.Session, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer m.Mu.Unlock()
-	list := []adapter.Session{}
-	for _, s := range m.Sessions {
-		if s.UserID == userID {
-			list = append(list, s)
-		}
-	}
-	return list, nil
+	return list(ctx, m, m.Sessions, func(s adapter.Session) bool { return s.UserID == userID }, itself)
 }
 
 // DeleteSessionsByUserID implements [adapter.SessionLists].
@@ -575,14 +529,7 @@ func (m *Model) DeleteSessionsByUserID(ctx context.Context, userID, except strin
 		return 0, err
 	}
 	defer m.Mu.Unlock()
-	var deleted int64
-	for k, s := range m.Sessions {
-		if s.UserID == userID && k != except {
-			delete(m.Sessions, k)
-			deleted++
-		}
-	}
-	return deleted, nil
+	return drop(m.Sessions, func(s adapter.Session) bool { return s.UserID == userID && s.SessionToken != except }), nil
 }
 
 // DeleteAuthenticator implements [adapter.AuthenticatorEdits].
@@ -661,14 +608,7 @@ func (m *Model) DeleteVerificationTokens(ctx context.Context, identifier string)
 		return 0, err
 	}
 	defer m.Mu.Unlock()
-	var deleted int64
-	for k := range m.Tokens {
-		if k.Identifier == identifier {
-			delete(m.Tokens, k)
-			deleted++
-		}
-	}
-	return deleted, nil
+	return drop(m.Tokens, func(t adapter.VerificationToken) bool { return t.Identifier == identifier }), nil
 }
 
 // CreateUserWithPassword implements [adapter.Passwords].
@@ -691,14 +631,7 @@ func (m *Model) CreateUserWithPassword(ctx context.Context, u adapter.User, pass
 
 // GetPassword implements [adapter.Passwords].
 func (m *Model) GetPassword(ctx context.Context, userID string) (*adapter.Password, error) {
-	if err := m.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer m.Mu.Unlock()
-	if p, ok := m.Passwords[userID]; ok {
-		return &p, nil
-	}
-	return nil, nil
+	return find(ctx, m, m.Passwords, userID, itself)
 }
 
 // SetPassword implements [adapter.Passwords].
@@ -753,15 +686,6 @@ func (m *Model) DeletePassword(ctx context.Context, userID string, keepOne bool)
 
 // waysBeside reports whether the user has a way to sign in beside the password.
 func (m *Model) waysBeside(userID string) bool {
-	for _, a := range m.Accounts {
-		if a.UserID == userID {
-			return true
-		}
-	}
-	for _, a := range m.Authenticators {
-		if a.UserID == userID {
-			return true
-		}
-	}
-	return false
+	return has(m.Accounts, func(a adapter.Account) bool { return a.UserID == userID }) ||
+		has(m.Authenticators, func(a adapter.Authenticator) bool { return a.UserID == userID })
 }

@@ -82,8 +82,7 @@ func TestLooks(t *testing.T) {
 		trips.Cancel()
 	}
 	trips := pair.NewTripContext(t.Context(), 2)
-	if trips.Done(); trips.Tripped() {
-		t.Error("Tripped after one look")
-	}
+	trips.Done()
+	assert.False(t, trips.Tripped(), "after one look")
 	<-trips.Done()
 }

@@ -185,8 +185,7 @@ var historyKinds = []kindOfHistory{
 	// The counter of one authenticator.
 	{"authenticator counter", []string{"CreateAuthenticator", "GetAuthenticator", "ListAuthenticatorsByUserID", "UpdateAuthenticatorCounter"},
 		func(c *kit.Context, m *model.Model) func(*rand.Rand) kit.Call {
-			w := c.NewAuthenticator(usersIn(c, m, 1)[0].ID)
-			kit.StoreRaw(c, kit.CreateAuthenticator(w))
+			w := kit.StoreRaw(c, kit.CreateAuthenticator, c.NewAuthenticator(usersIn(c, m, 1)[0].ID))
 			m.Authenticators[w.CredentialID] = w
 			next := w.Counter
 			return func(r *rand.Rand) kit.Call {

@@ -25,8 +25,7 @@ func Gather(c *kit.Context, session func(i int) adapter.Session) (all []adapter.
 		if i > enough && time.Now().After(end) {
 			return
 		}
-		s := session(i)
-		kit.StoreRaw(c, kit.CreateSession(s))
+		s := kit.StoreRaw(c, kit.CreateSession, session(i))
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, s)

@@ -35,7 +35,7 @@ func newContest(c *kit.Context, moves bool) *contest {
 	twin := c.NewAuthenticator(k.User.ID)
 	twin.ProviderAccountID = k.Authenticator.ProviderAccountID
 	if kit.Connects(c) {
-		kit.StoreRaw(c, kit.CreateAuthenticator(twin))
+		kit.StoreRaw(c, kit.CreateAuthenticator, twin)
 		k.Authenticators = append(k.Authenticators, twin)
 	}
 	return k
@@ -393,11 +393,8 @@ func possible(c *kit.Context, m Operation, want any, beside Operation) bool {
 // finish deletes the verification tokens of the fixture and tries to use each twice, deletes the two users, and makes
 // all lookups again: what one call has left in an index alone shows then.
 func finish(c *kit.Context, a adapter.Adapter, k *contest, look kit.Keys) ([]kit.Lookup, error) {
-	pending := []adapter.VerificationTokenKey{k.Token.Key(), k.New.Token.Key(), k.Token.Key(), k.New.Token.Key()}
-	calls := []kit.Call{kit.DeleteVerificationTokens(k.Token.Identifier)}
-	for _, key := range pending {
-		calls = append(calls, kit.UseVerificationToken(key))
-	}
+	use, useNew := kit.UseVerificationToken(k.Token.Key()), kit.UseVerificationToken(k.New.Token.Key())
+	calls := []kit.Call{kit.DeleteVerificationTokens(k.Token.Identifier), use, useNew, use, useNew}
 	var results []kit.Lookup
 	for _, m := range c.Working(calls) {
 		result, err := m.Do(c.Ctx, a)

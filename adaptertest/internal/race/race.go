@@ -48,10 +48,7 @@ func (m Operation) String() string {
 func HistoryText(h []Operation) string {
 	h = slices.Clone(h)
 	slices.SortStableFunc(h, func(a, b Operation) int { return int(a.From - b.From) })
-	lines := make([]string, len(h))
-	for i, m := range h {
-		lines[i] = "  " + m.String()
-	}
+	lines := kit.Map(h, func(m Operation) string { return "  " + m.String() })
 	return "the history:\n" + strings.Join(lines, "\n")
 }
 
@@ -320,11 +317,7 @@ func FieldsSurvive[T any](c *kit.Context, fields []string, rounds int, current T
 		}}
 	}
 	Run(c, len(fields), func(n, round int) Case {
-		chosen := make([]int, n)
-		for i := range chosen {
-			chosen[i] = (round/rounds + i) % len(fields)
-		}
-		return arrange(chosen...)
+		return arrange(kit.Numbered(n, func(i int) int { return (round/rounds + i) % len(fields) })...)
 	})
 	Pairs(c, len(fields), func(first, second int) Case { return arrange(first, second) })
 }
@@ -350,8 +343,7 @@ func MovesBeside(c *kit.Context, deletion kit.Call, n int, userID, otherID strin
 	k := Case{Calls: []kit.Call{deletion}}
 	before := make([]adapter.Session, n-1)
 	for i := range before {
-		before[i] = c.NewSession(userID)
-		kit.StoreRaw(c, kit.CreateSession(before[i]))
+		before[i] = kit.StoreRaw(c, kit.CreateSession, c.NewSession(userID))
 		k.Calls = append(k.Calls, kit.MoveSession(before[i].SessionToken, otherID))
 	}
 	k.Verify = func(h []Operation) error {

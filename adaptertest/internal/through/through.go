@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest"
-	"github.com/gatehouse-go/gatehouse/adaptertest/fault"
 	"github.com/gatehouse-go/gatehouse/adaptertest/remote"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 )
@@ -25,6 +24,8 @@ func Harness(h adaptertest.Harness) adaptertest.Harness {
 	through.New = w.opener(h.New)
 	through.Single, through.Limited, through.Pooled = w.opener(h.Single), w.opener(h.Limited), w.opener(h.Pooled)
 	through.Second, through.Reopen = w.another(h.Second), w.another(h.Reopen)
+	through.Close, through.Clock, through.Connections = over(w, h.Close), over(w, h.Clock), over(w, h.Connections)
+	through.Faults = over(w, h.Faults)
 	w.handles(&through, h)
 	w.stores(&through, h)
 	w.sites(&through, h)
@@ -118,11 +119,16 @@ func (w wrapper) another(open anotherOf) anotherOf {
 	return func(t testing.TB, a adapter.Adapter) adapter.Adapter { return w.wrap(t, open(t, w.of(a))) }
 }
 
+// over makes a function of a direct handle, unless it is nil, one of the wrapped handle.
+func over[T any](w wrapper, f func(adapter.Adapter) T) func(adapter.Adapter) T {
+	if f == nil {
+		return nil
+	}
+	return func(a adapter.Adapter) T { return f(w.of(a)) }
+}
+
 // handles sets the fields about a handle.
 func (w wrapper) handles(through *adaptertest.Harness, h adaptertest.Harness) {
-	if h.Close != nil {
-		through.Close = func(a adapter.Adapter) error { return h.Close(w.of(a)) }
-	}
 	if h.Namespace != nil {
 		through.Namespace = func(t testing.TB, a adapter.Adapter, name string) (adapter.Adapter, error) {
 			other, err := h.Namespace(t, w.of(a), name)
@@ -131,12 +137,6 @@ func (w wrapper) handles(through *adaptertest.Harness, h adaptertest.Harness) {
 			}
 			return w.wrap(t, other), nil
 		}
-	}
-	if h.Clock != nil {
-		through.Clock = func(a adapter.Adapter) adaptertest.Clock { return h.Clock(w.of(a)) }
-	}
-	if h.Connections != nil {
-		through.Connections = func(a adapter.Adapter) int { return h.Connections(w.of(a)) }
 	}
 	if h.CheckHandle != nil {
 		through.CheckHandle = func(ctx context.Context, a adapter.Adapter) error { return h.CheckHandle(ctx, w.of(a)) }
@@ -147,9 +147,6 @@ func (w wrapper) handles(through *adaptertest.Harness, h adaptertest.Harness) {
 func (w wrapper) stores(through *adaptertest.Harness, h adaptertest.Harness) {
 	if h.Sweep != nil {
 		through.Sweep = func(ctx context.Context, a adapter.Adapter, now time.Time) error { return h.Sweep(ctx, w.of(a), now) }
-	}
-	if h.Faults != nil {
-		through.Faults = func(a adapter.Adapter) fault.Control { return h.Faults(w.of(a)) }
 	}
 	if h.Corrupt != nil {
 		through.Corrupt = func(t testing.TB, a adapter.Adapter, r adaptertest.Record) func() { return h.Corrupt(t, w.of(a), r) }

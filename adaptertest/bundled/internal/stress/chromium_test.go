@@ -64,16 +64,14 @@ func newChromium(t *testing.T) context.Context {
 // serveSite serves a site with passkeys at a port of localhost. Its front page says who is signed in.
 func serveSite(t *testing.T, store adapter.Adapter) (url string) {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
-	require.NoError(t, err)
+	listener := must(new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0"))(t)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	url = "http://localhost:" + port
-	h, err := auth.New(auth.Config{
+	h := must(auth.New(auth.Config{
 		Secret: []string{"0123456789abcdef0123456789abcdef"}, URL: url, Adapter: store,
 		Logger:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Providers: []auth.Provider{webauthn.Passkey()}, Experimental: auth.Experimental{EnableWebAuthn: true},
-	})
-	require.NoError(t, err)
+	}))(t)
 	mux := http.NewServeMux()
 	mux.Handle("/auth/", h)
 	mux.Handle("/passkeys", h.PasskeysPage())
@@ -111,8 +109,7 @@ func tabOf(browser context.Context, t *testing.T) *chromiumTab {
 	t.Cleanup(cancel)
 	c := &chromiumTab{t: t, ctx: ctx}
 	c.do(chromedp.Navigate("about:blank"))
-	_, err := chromedp.Call(ctx, cdpwebauthn.Enable, cdpwebauthn.EnableParams{})
-	require.NoError(t, err)
+	must(chromedp.Call(ctx, cdpwebauthn.Enable, cdpwebauthn.EnableParams{}))(t)
 	return c
 }
 

@@ -78,8 +78,7 @@ func handleOf(t *testing.T, a adapter.Adapter) *mysqltest.Handle {
 func isolated(t *testing.T, a *mysqltest.Handle) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := a.CreateUser(ctx, adapter.User{ID: "isolated"})
-	require.NoError(t, err)
+	must(a.CreateUser(ctx, adapter.User{ID: "isolated"}))(t)
 	var nodes string
 	require.NoError(t, a.DB.QueryRowContext(ctx, "SELECT @@GLOBAL.wsrep_cluster_address").Scan(&nodes))
 	var joining sync.WaitGroup
@@ -98,7 +97,7 @@ func isolated(t *testing.T, a *mysqltest.Handle) {
 		}
 	}
 	assert.True(t, refused != nil && refused.Number == 1047, "the node does not say that it has left the cluster")
-	_, err = a.CreateUser(ctx, adapter.User{ID: "isolated2"})
+	_, err := a.CreateUser(ctx, adapter.User{ID: "isolated2"})
 	assert.Truef(t, err != nil && !errors.Is(err, adapter.ErrConflict), "a write on a node that has left: %v", err)
 	joining.Wait()
 	join(nodes)
@@ -130,8 +129,7 @@ func racing(t *testing.T, a, b *mysqltest.Handle) {
 	before := lost()
 	for n := range 100 {
 		token := adapter.VerificationToken{Identifier: "race", Token: fmt.Sprint(n), Expires: time.Now().Add(time.Hour)}
-		_, err := a.CreateVerificationToken(ctx, token)
-		require.NoError(t, err)
+		must(a.CreateVerificationToken(ctx, token))(t)
 		var wins atomic.Int64
 		var all sync.WaitGroup
 		for i := range 4 {
@@ -157,9 +155,7 @@ func ensuredAtOnce(t *testing.T, nodes ...*mysqltest.Handle) {
 	for round := range 5 {
 		prefix := fmt.Sprintf("once%d_", round)
 		over := func(node *mysqltest.Handle) *mysql.Adapter {
-			a, err := mysql.New(node.DB, mysql.WithPrefix(prefix))
-			require.NoError(t, err)
-			return a
+			return must(mysql.New(node.DB, mysql.WithPrefix(prefix)))(t)
 		}
 		start := make(chan struct{})
 		var all sync.WaitGroup
@@ -190,12 +186,10 @@ func ensuredAtOnce(t *testing.T, nodes ...*mysqltest.Handle) {
 func inTotalOrder(t *testing.T, a *mysqltest.Handle) {
 	t.Helper()
 	ctx := t.Context()
-	missing, err := mysql.New(a.DB, mysql.WithPrefix("total_"))
-	require.NoError(t, err)
+	missing := must(mysql.New(a.DB, mysql.WithPrefix("total_")))(t)
 	require.NoError(t, missing.EnsureSchema(ctx))
-	_, err = a.DB.ExecContext(ctx, "ALTER TABLE total_session DROP KEY total_session_expires_idx")
-	require.NoError(t, err)
-	err = missing.EnsureSchema(ctx)
+	must(a.DB.ExecContext(ctx, "ALTER TABLE total_session DROP KEY total_session_expires_idx"))(t)
+	err := missing.EnsureSchema(ctx)
 	assert.Truef(t, err != nil && strings.Contains(err.Error(), "all writes of all nodes wait") &&
 		strings.Contains(err.Error(), "ADD KEY `total_session_expires_idx`"), "EnsureSchema on a cluster says %v", err)
 	if changes, err := missing.SchemaChanges(ctx); err != nil || !strings.Contains(strings.Join(changes, ";"), "ADD KEY") {

@@ -33,8 +33,7 @@ func limited(t *testing.T, o stores.Options, test func(t *testing.T, a *mysqltes
 			if err != nil {
 				wiringstest.LeaveOut(t, err)
 			}
-			env, err := mysqltest.Open(t.Context(), mysqltest.Settings{URL: server.URL})
-			require.NoError(t, err)
+			env := must(mysqltest.Open(t.Context(), mysqltest.Settings{URL: server.URL}))(t)
 			t.Cleanup(func() { assert.NoError(t, env.Close(context.WithoutCancel(t.Context()))) })
 			h := env.Harness()
 			a, ok := h.New(t).(*mysqltest.Handle)
@@ -60,11 +59,10 @@ func refused(t *testing.T, what string, err error, numbers ...uint16) {
 func TestFullDisk(t *testing.T) {
 	limited(t, stores.Options{Fast: true, Disk: "340m", Arguments: fewFiles}, func(t *testing.T, a *mysqltest.Handle, admin *sql.DB, server *stores.Store) {
 		ctx := t.Context()
-		_, err := a.CreateUser(ctx, adapter.User{ID: "before", Email: "before@example.com"})
-		require.NoError(t, err)
+		must(a.CreateUser(ctx, adapter.User{ID: "before", Email: "before@example.com"}))(t)
 		var folder string
 		require.NoError(t, admin.QueryRowContext(ctx, "SELECT @@datadir").Scan(&folder))
-		err = server.Execute(ctx, "sh", "-c", "dd if=/dev/zero of="+folder+"/filler bs=64k 2>/dev/null || true")
+		err := server.Execute(ctx, "sh", "-c", "dd if=/dev/zero of="+folder+"/filler bs=64k 2>/dev/null || true")
 		require.NoError(t, err)
 		stored, failed := []string{"before"}, 0
 		image := strings.Repeat("topsecret", 330) // has room in the row: without room for a page of a text MariaDB 11.8 itself ends

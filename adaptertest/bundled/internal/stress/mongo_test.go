@@ -22,16 +22,14 @@ import (
 func TestMongoWithoutScans(t *testing.T) {
 	t.Setenv(stores.EnvMongo, "")
 	store := wiringstest.Server(t, stores.Options{Fast: true}, stores.KindMongo)
-	client, err := mgo.Connect(options.Client().ApplyURI(store.URL))
-	require.NoError(t, err)
+	client := must(mgo.Connect(options.Client().ApplyURI(store.URL)))(t)
 	ctx := t.Context()
 	t.Cleanup(func() { _ = client.Disconnect(ctx) })
-	err = client.Database("admin").RunCommand(ctx, bson.D{{Key: "setParameter", Value: 1}, {Key: "notablescan", Value: true}}).Err()
+	err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "setParameter", Value: 1}, {Key: "notablescan", Value: true}}).Err()
 	require.NoError(t, err)
 	db := client.Database("app")
-	if _, err := db.Collection("User").InsertOne(ctx, bson.M{"phone": "1"}); err != nil { // the site's own
-		t.Fatal(err)
-	}
+	_, err = db.Collection("User").InsertOne(ctx, bson.M{"phone": "1"}) // the site's own
+	require.NoError(t, err)
 	require.Error(t, db.Collection("User").FindOne(ctx, bson.M{"phone": "1"}).Err(),
 		"the server does not refuse a query without an index")
 	a, err := mongo.New(db)
@@ -87,9 +85,7 @@ func TestMongoWithoutScans(t *testing.T) {
 		},
 		"DeleteExpired": func() error { _, err := a.DeleteExpired(ctx, time.Now()); return err },
 	} {
-		if err := call(); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+		assert.NoError(t, call(), what)
 	}
 	_, err = a.DeleteUser(ctx, user.ID)
 	assert.NoError(t, err)

@@ -30,8 +30,7 @@ func TestMySQLTLS(t *testing.T) {
 	open := func(user, password, database string, config *tls.Config) *sql.DB {
 		c := driver.NewConfig()
 		c.Net, c.Addr, c.User, c.Passwd, c.DBName, c.TLS, c.Logger = "tcp", store.Addrs[0], user, password, database, config, &driver.NopLogger{}
-		connector, err := driver.NewConnector(c)
-		require.NoError(t, err)
+		connector := must(driver.NewConnector(c))(t)
 		db := sql.OpenDB(connector)
 		t.Cleanup(func() { _ = db.Close() })
 		return db
@@ -41,18 +40,14 @@ func TestMySQLTLS(t *testing.T) {
 	for _, s := range []string{
 		"CREATE DATABASE gatehouse", "CREATE USER ada IDENTIFIED BY 'topsecret'", "GRANT ALL ON gatehouse.* TO ada",
 	} {
-		_, err := root.ExecContext(t.Context(), s)
-		require.NoError(t, err)
+		must(root.ExecContext(t.Context(), s))(t)
 	}
 	over := func(config *tls.Config) *mysql.Adapter {
-		a, err := mysql.New(open("ada", "topsecret", "gatehouse", config))
-		require.NoError(t, err)
-		return a
+		return must(mysql.New(open("ada", "topsecret", "gatehouse", config)))(t)
 	}
 	a := over(trusted)
 	require.NoError(t, a.EnsureSchema(t.Context()))
-	_, err := a.CreateUser(t.Context(), adapter.User{ID: "ada"})
-	require.NoError(t, err)
+	must(a.CreateUser(t.Context(), adapter.User{ID: "ada"}))(t)
 	for name, c := range map[string]struct {
 		config *tls.Config
 		kept   func(err error) bool
@@ -95,8 +90,7 @@ func TestMySQLTLS(t *testing.T) {
 func TestNamesInLowerCase(t *testing.T) {
 	o := stores.Options{Fast: true, Arguments: []string{"--lower-case-table-names=1"}}
 	store := wiringstest.Server(t, o, stores.KindMariaDB)
-	env, err := mysqltest.Open(t.Context(), mysqltest.Settings{URL: store.URL, Site: "Prisma"})
-	require.NoError(t, err)
+	env := must(mysqltest.Open(t.Context(), mysqltest.Settings{URL: store.URL, Site: "Prisma"}))(t)
 	t.Cleanup(func() { assert.NoError(t, env.Close(context.WithoutCancel(t.Context()))) })
 	report, err := adaptertest.Check(t.Context(), env.Harness(), adaptertest.Options{Only: []string{"ACCT", "SITE"}, Rounds: adaptertest.QuickRounds})
 	require.NoError(t, err)

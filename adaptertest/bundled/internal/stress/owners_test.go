@@ -53,7 +53,7 @@ func (l *ownerLog) want(t *testing.T, strategy auth.Strategy, what string, event
 func (l *ownerLog) site(t *testing.T, a adapter.Adapter, strategy auth.Strategy) *auth.Handler {
 	t.Helper()
 	idp := newIDP(t)
-	h, err := auth.New(auth.Config{
+	return must(auth.New(auth.Config{
 		Secret: []string{"0123456789abcdef0123456789abcdef"}, URL: siteURL, Adapter: a, Session: auth.SessionConfig{Strategy: strategy},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 		Providers: []auth.Provider{idp, webauthn.Passkey(), &auth.Email{SendVerificationRequest: func(_ context.Context, v auth.VerificationRequest) error {
@@ -83,9 +83,7 @@ func (l *ownerLog) site(t *testing.T, a adapter.Adapter, strategy auth.Strategy)
 				return nil
 			},
 		},
-	})
-	require.NoError(t, err)
-	return h
+	}))(t)
 }
 
 func testOwners(t *testing.T, store adapter.Adapter, strategy auth.Strategy) {
@@ -95,14 +93,12 @@ func testOwners(t *testing.T, store adapter.Adapter, strategy auth.Strategy) {
 	byMail := func(b *tab) {
 		t.Helper()
 		b.do(http.MethodPost, "/auth/signin/email", url.Values{"email": {"ada@example.com"}}.Encode())
-		link, err := url.Parse(log.link)
-		require.NoError(t, err)
+		link := must(url.Parse(log.link))(t)
 		require.Equal(t, siteURL, b.do(http.MethodGet, link.RequestURI(), "").Header().Get("Location"), "the link ends at")
 	}
 	atProvider := func(b *tab, person string) {
 		t.Helper()
-		to, err := url.Parse(b.do(http.MethodPost, "/auth/signin/idp", "").Header().Get("Location"))
-		require.NoError(t, err)
+		to := must(url.Parse(b.do(http.MethodPost, "/auth/signin/idp", "").Header().Get("Location")))(t)
 		answer := url.Values{"code": {person}, "state": {to.Query().Get("state")}}
 		require.Equal(t, siteURL, b.do(http.MethodGet, "/auth/callback/idp?"+answer.Encode(), "").Header().Get("Location"),
 			"the sign-in ends at")

@@ -35,17 +35,14 @@ func ownRedis(t *testing.T, kind stores.Kind, variable string) *stores.Store {
 // redisClient opens a client that is closed at the end of the test.
 func redisClient(t *testing.T, server redistest.Server, conns int) goredis.UniversalClient {
 	t.Helper()
-	c, err := server.Client(redistest.Settings{Conns: conns})
-	require.NoError(t, err)
+	c := must(server.Client(redistest.Settings{Conns: conns}))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
 func redisAdapter(t *testing.T, client goredis.UniversalClient, options ...redis.Option) *redis.Adapter {
 	t.Helper()
-	a, err := redis.New(client, options...)
-	require.NoError(t, err)
-	return a
+	return must(redis.New(client, options...))(t)
 }
 
 // member creates a user with one record of each kind.
@@ -74,9 +71,8 @@ func TestRedisFullMemory(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1mb").Err())
-	if _, err := a.CreateUser(ctx, adapter.User{ID: "eve", Email: "eve@example.com"}); err == nil || !strings.Contains(err.Error(), "OOM") {
-		t.Fatalf("a user in a full store: got %v, want the server's OOM", err)
-	}
+	_, err := a.CreateUser(ctx, adapter.User{ID: "eve", Email: "eve@example.com"})
+	require.ErrorContains(t, err, "OOM", "a user in a full store")
 	fresh := redisAdapter(t, client) // as after a restart
 	for _, email := range []string{"eve@example.com", "ada@example.com"} {
 		u, err := fresh.GetUserByEmail(ctx, email)
@@ -106,13 +102,11 @@ func TestRedisFullMemory(t *testing.T) {
 		{"a user", func() (bool, error) { u, err := fresh.DeleteUser(ctx, "ada"); return u != nil, err }},
 		{"what expired", func() (bool, error) { _, err := fresh.DeleteExpired(ctx, time.Now()); return true, err }},
 	} {
-		if done, err := c.delete(); err != nil || !done {
-			t.Errorf("deleting %s in a full store: %v, %v", c.what, done, err)
-		}
+		done, err := c.delete()
+		assert.Truef(t, err == nil && done, "deleting %s in a full store: %v, %v", c.what, done, err)
 	}
-	if keys, err := client.Keys(ctx, "*ada*").Result(); err != nil || len(keys) != 1 { // the pending token belongs to no user
-		t.Errorf("keys of the deleted user: %v, %v", keys, err)
-	}
+	keys, err := client.Keys(ctx, "*ada*").Result()
+	assert.Truef(t, err == nil && len(keys) == 1, "keys of ada: %v, %v", keys, err) // the pending token belongs to no user
 }
 
 // TestRedisEviction: if the server may evict users, every call returns an error, unless an option accepts the eviction.
@@ -156,9 +150,7 @@ func TestRedisTLS(t *testing.T) {
 	s, err := a.GetSessionAndUser(ctx, "session-ada")
 	assert.Truef(t, err == nil && s != nil && s.User.Email == "ada@example.com", "the session: got %+v, %v", s, err)
 	_, err = over(&tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}).CreateUser(ctx, adapter.User{ID: "eve"})
-	if unknown := (x509.UnknownAuthorityError{}); !errors.As(err, &unknown) {
-		t.Errorf("a client that does not trust the certificate: got %v, want an error about the certificate", err)
-	}
+	assert.ErrorAs(t, err, new(x509.UnknownAuthorityError), "a client that does not trust the certificate")
 	_, err = over(nil).CreateUser(ctx, adapter.User{ID: "eve"})
 	assert.Error(t, err, "a client without TLS: got no error")
 	u, err := a.GetUser(ctx, "eve")
@@ -258,12 +250,9 @@ func TestRedisSlotMoves(t *testing.T) {
 func moveSlot(t *testing.T, client *goredis.ClusterClient, key string) {
 	t.Helper()
 	ctx := t.Context()
-	slot, err := client.ClusterKeySlot(ctx, key).Result()
-	require.NoError(t, err)
-	from, err := client.MasterForKey(ctx, key)
-	require.NoError(t, err)
-	fromID, err := from.ClusterMyID(ctx).Result()
-	require.NoError(t, err)
+	slot := must(client.ClusterKeySlot(ctx, key).Result())(t)
+	from := must(client.MasterForKey(ctx, key))(t)
+	fromID := must(from.ClusterMyID(ctx).Result())(t)
 	var to *goredis.Client
 	var others []*goredis.Client
 	var mu sync.Mutex
@@ -276,14 +265,12 @@ func moveSlot(t *testing.T, client *goredis.ClusterClient, key string) {
 		}
 		return nil
 	}))
-	toID, err := to.ClusterMyID(ctx).Result()
-	require.NoError(t, err)
+	toID := must(to.ClusterMyID(ctx).Result())(t)
 	require.NoError(t, to.Do(ctx, "cluster", "setslot", slot, "importing", fromID).Err())
 	require.NoError(t, from.Do(ctx, "cluster", "setslot", slot, "migrating", toID).Err())
 	host, port, _ := strings.Cut(to.Options().Addr, ":")
 	for {
-		keys, err := from.ClusterGetKeysInSlot(ctx, int(slot), 1).Result()
-		require.NoError(t, err)
+		keys := must(from.ClusterGetKeysInSlot(ctx, int(slot), 1).Result())(t)
 		if len(keys) == 0 {
 			break
 		}
@@ -402,8 +389,7 @@ func TestRedisTooFewReplicas(t *testing.T) {
 		t.Helper()
 		sum, err := client.Do(ctx, "debug", "digest").Text()
 		if err != nil {
-			names, err := client.Keys(ctx, "*").Result()
-			require.NoError(t, err)
+			names := must(client.Keys(ctx, "*").Result())(t)
 			slices.Sort(names)
 			return strings.Join(names, " ")
 		}
@@ -561,7 +547,6 @@ func TestRedisOnlyReplicas(t *testing.T) {
 			assert.NoError(t, err, "CreateUser afterwards")
 		})
 	}
-	if wg.Wait(); time.Since(began) > 2*time.Second {
-		t.Errorf("the writes took %v after the server takes writes", time.Since(began))
-	}
+	wg.Wait()
+	assert.LessOrEqual(t, time.Since(began), 2*time.Second, "the writes after the server takes writes")
 }

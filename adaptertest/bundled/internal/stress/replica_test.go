@@ -29,13 +29,10 @@ func TestReadReplicaBehindOneName(t *testing.T) {
 	store := wiringstest.Server(t, stores.Options{}, stores.KindReplicated)
 	p := &replicated{t: t, primary: store.Members[0], replica: store.Members[1]}
 	p.run(p.primary, "CREATE DATABASE site", "CREATE USER site", "GRANT ALL ON site.* TO site")
-	var err error
-	p.name, err = fault.NewProxy(p.primary.Addr)
-	require.NoError(t, err)
+	p.name = must(fault.NewProxy(p.primary.Addr))(t)
 	t.Cleanup(func() { _ = p.name.Close() })
 	db := poolOf(t, "site", p.name.Addr(), "site")
-	a, err := mysql.New(db)
-	require.NoError(t, err)
+	a := must(mysql.New(db))(t)
 	require.NoError(t, a.EnsureSchema(t.Context()))
 	p.onReplica(a, db)
 
@@ -62,8 +59,7 @@ func poolOf(t *testing.T, user, addr, database string) *sql.DB {
 	t.Helper()
 	c := driver.NewConfig()
 	c.User, c.Net, c.Addr, c.DBName, c.Logger = user, "tcp", addr, database, &driver.NopLogger{}
-	connector, err := driver.NewConnector(c)
-	require.NoError(t, err)
+	connector := must(driver.NewConnector(c))(t)
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(16)
 	db.SetMaxIdleConns(16)
@@ -113,8 +109,7 @@ func (p *replicated) onReplica(a *mysql.Adapter, db *sql.DB) {
 	t, ctx := p.t, p.t.Context()
 	p.caughtUp()
 	p.run(p.replica, "STOP SLAVE SQL_THREAD")
-	user, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
-	require.NoError(t, err)
+	user := must(a.CreateUser(ctx, adapter.User{Email: "ada@example.com"}))(t)
 	soon := time.Now().Add(time.Hour)
 	session := adapter.Session{SessionToken: "s", UserID: user.ID, Expires: soon}
 	token := adapter.VerificationToken{Identifier: "ada@example.com", Token: "t", Expires: soon}
@@ -149,6 +144,7 @@ func (p *replicated) onReplica(a *mysql.Adapter, db *sql.DB) {
 		}
 	}
 	lead(p.primary)
+	var err error
 	for start := time.Now(); ; pause(20 * time.Millisecond) {
 		if err = update(); err == nil || time.Since(start) > 10*time.Second {
 			break

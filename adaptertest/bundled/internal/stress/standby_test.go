@@ -34,11 +34,9 @@ func TestStandbyTakesOver(t *testing.T) {
 	store := wiringstest.Server(t, stores.Options{}, stores.KindStandby)
 	pair := &pair{t: t, primary: store.Members[0], standby: store.Members[1]}
 	pair.synchronous()
-	pool, err := pgxpool.New(context.WithoutCancel(t.Context()), bothServers(store.URL, store.Addrs))
-	require.NoError(t, err)
+	pool := must(pgxpool.New(context.WithoutCancel(t.Context()), bothServers(store.URL, store.Addrs)))(t)
 	t.Cleanup(pool.Close)
-	a, err := postgres.New(pool)
-	require.NoError(t, err)
+	a := must(postgres.New(pool))(t)
 	require.NoError(t, a.EnsureSchema(t.Context()))
 	l := &load{t: t, a: a}
 	retried := 0

@@ -45,8 +45,7 @@ func TestPrimaryStepsDown(t *testing.T) {
 		err = a.EnsureIndexes(ctx)
 	}
 	require.NoError(t, err)
-	user, err := a.CreateUser(ctx, adapter.User{})
-	require.NoError(t, err)
+	user := must(a.CreateUser(ctx, adapter.User{}))(t)
 	create := func(ctx context.Context) error { _, err := a.CreateUser(ctx, adapter.User{}); return err }
 	read := func(ctx context.Context) error {
 		got, err := a.GetUser(ctx, user.ID)
@@ -73,9 +72,8 @@ func TestPrimaryStepsDown(t *testing.T) {
 	refused := 0
 	began = time.Now()
 	for create(ctx) != nil {
-		if refused++; time.Since(began) > 10*time.Second {
-			t.Fatal("writes fail 10 s after the name leads to the new primary")
-		}
+		refused++
+		require.LessOrEqual(t, time.Since(began), 10*time.Second, "writes fail after the name leads to the new primary")
 	}
 	t.Logf("%d writes were refused in %v after the switch", refused, time.Since(began).Round(time.Millisecond))
 	for range 5 {
@@ -84,8 +82,7 @@ func TestPrimaryStepsDown(t *testing.T) {
 			return nil
 		})
 	}
-	_, err = a.DeleteUser(ctx, user.ID)
-	require.NoError(t, err)
+	must(a.DeleteUser(ctx, user.ID))(t)
 	atOnce(ctx, func(ctx context.Context) error {
 		got, err := a.GetUser(ctx, user.ID)
 		assert.Truef(t, err == nil && got == nil, "a deleted user: got %v, %v", got, err)
@@ -114,8 +111,7 @@ type oneName struct {
 // lead makes the name lead to the present primary, and returns its address.
 func (n *oneName) lead() string {
 	n.t.Helper()
-	primary, err := n.set.Primary(n.t.Context())
-	require.NoError(n.t, err)
+	primary := must(n.set.Primary(n.t.Context()))(n.t)
 	n.target.Store(&primary.Addr)
 	return primary.Addr
 }

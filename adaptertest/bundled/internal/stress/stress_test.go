@@ -8,6 +8,7 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/stores"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings"
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
+	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -62,5 +63,14 @@ func inWirings(t *testing.T, names []string, servers *stores.Stores, test func(t
 			}
 			test(t, w, wiringstest.Open(t, w, servers))
 		})
+	}
+}
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/auth"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const siteURL = "https://app.example.com"
@@ -20,13 +19,11 @@ const siteURL = "https://app.example.com"
 // newSite is a handler with the providers, over the adapter.
 func newSite(t *testing.T, a adapter.Adapter, providers ...auth.Provider) *auth.Handler {
 	t.Helper()
-	h, err := auth.New(auth.Config{
+	return must(auth.New(auth.Config{
 		Secret: []string{"0123456789abcdef0123456789abcdef"}, URL: siteURL, Adapter: a, Providers: providers,
 		Logger:       slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 		Experimental: auth.Experimental{EnableWebAuthn: true},
-	})
-	require.NoError(t, err)
-	return h
+	}))(t)
 }
 
 // tab is a browser at a site.

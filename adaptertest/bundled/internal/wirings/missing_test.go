@@ -9,7 +9,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/adapters/memory"
 	"github.com/gatehouse-go/gatehouse/adaptertest"
 	"github.com/gatehouse-go/gatehouse/auth/adapter"
-	"github.com/stretchr/testify/require"
 )
 
 // without is an adapter without one of the 19 methods.
@@ -176,13 +175,12 @@ func TestMissingMethods(t *testing.T) {
 // clause.
 func outcomes(t *testing.T, open func() adapter.Adapter) map[string]adaptertest.Result {
 	t.Helper()
-	report, err := adaptertest.Check(t.Context(), adaptertest.Harness{
+	report := must(adaptertest.Check(t.Context(), adaptertest.Harness{
 		New:          func(testing.TB) adapter.Adapter { return open() },
 		Second:       handle,
 		Close:        func(adapter.Adapter) error { return nil }, // there is nothing to close
 		Declarations: adaptertest.Declarations{Volatile: "the records are in the memory of the process", Precision: time.Nanosecond, Timeless: true},
-	}, adaptertest.Options{Rounds: 0.01, Parallel: 4})
-	require.NoError(t, err)
+	}, adaptertest.Options{Rounds: 0.01, Parallel: 4}))(t)
 	results := map[string]adaptertest.Result{}
 	for _, r := range report.Results {
 		results[r.Clause.ID] = r

@@ -37,8 +37,7 @@ var sqlDrivers = []struct {
 // openSQL makes a database that is dropped at the end of the test.
 func openSQL(t testing.TB, server *stores.Store, driver postgrestest.Driver) *postgrestest.Env {
 	t.Helper()
-	env, err := postgrestest.Open(t.Context(), postgrestest.Settings{URL: server.URL, Driver: driver})
-	require.NoError(t, err)
+	env := must(postgrestest.Open(t.Context(), postgrestest.Settings{URL: server.URL, Driver: driver}))(t)
 	t.Cleanup(func() { assert.NoError(t, env.Close(context.WithoutCancel(t.Context()))) })
 	return env
 }
@@ -70,9 +69,7 @@ func TestSQLRoundTrips(t *testing.T) {
 			for method, trips := range bench.RoundTrips(t, h) {
 				assert.Equalf(t, d.trips, trips.Later,
 					"%s: a later call takes %d round trips, want %d", method, trips.Later, d.trips)
-				if most := 4*d.trips + 3; trips.First > most {
-					t.Errorf("%s: the first call takes %d round trips, want at most %d", method, trips.First, most)
-				}
+				assert.LessOrEqualf(t, trips.First, 4*d.trips+3, "%s: round trips of the first call", method)
 			}
 			a := h.Second(t, h.New(t)).(*postgrestest.Handle)
 			for round := range 3 { // the first two compare the tables and prepare the statements
@@ -143,8 +140,7 @@ func BenchmarkSQL(b *testing.B) {
 // call leaves it usable.
 func TestSQLTransaction(t *testing.T) {
 	eachSQLDriver(t, func(t *testing.T, _ string, h *postgrestest.Handle) {
-		tx, err := h.SQL().BeginTx(t.Context(), nil)
-		require.NoError(t, err)
+		tx := must(h.SQL().BeginTx(t.Context(), nil))(t)
 		user := useInside(t, h.OnSQL(tx))
 		got, err := h.GetUser(t.Context(), user.ID)
 		assert.Truef(t, got == nil && err == nil, "before the commit: got %v, %v, want no user", got, err)
@@ -152,9 +148,7 @@ func TestSQLTransaction(t *testing.T) {
 		got, err = h.GetUser(t.Context(), user.ID)
 		assert.Truef(t, got != nil && err == nil, "after the commit: got %v, %v, want the user", got, err)
 		undone := inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
-			u, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "undone@example.com"})
-			require.NoError(t, err)
-			return u
+			return must(h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "undone@example.com"}))(t)
 		})
 		got, err = h.GetUser(t.Context(), undone.ID)
 		assert.Truef(t, got == nil && err == nil, "after a roll-back: got %v, %v, want no user", got, err)
@@ -167,19 +161,16 @@ func TestSQLTransaction(t *testing.T) {
 func useInside(t *testing.T, a *postgres.Adapter) *adapter.User {
 	t.Helper()
 	ctx := t.Context()
-	user, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
-	require.NoError(t, err)
-	other, err := a.CreateUser(ctx, adapter.User{Email: "bob@example.com"})
-	require.NoError(t, err)
-	_, err = a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
+	user := must(a.CreateUser(ctx, adapter.User{Email: "ada@example.com"}))(t)
+	other := must(a.CreateUser(ctx, adapter.User{Email: "bob@example.com"}))(t)
+	_, err := a.CreateUser(ctx, adapter.User{Email: "ada@example.com"})
 	assert.ErrorIs(t, err, adapter.ErrConflict, "a taken address")
 	_, err = a.UpdateUser(ctx, adapter.UserUpdate{ID: other.ID, Email: adapter.To("ada@example.com")})
 	assert.ErrorIs(t, err, adapter.ErrConflict, "an update to a taken address")
 	_, err = a.CreateSession(ctx, adapter.Session{SessionToken: "t", UserID: "nobody", Expires: time.Now()})
 	assert.ErrorIs(t, err, adapter.ErrNotFound, "an absent owner")
 	for _, id := range []string{"one", "two"} {
-		_, err := a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: id, ProviderAccountID: id})
-		require.NoError(t, err)
+		must(a.CreateAuthenticator(ctx, adapter.Authenticator{UserID: user.ID, CredentialID: id, ProviderAccountID: id}))(t)
 	}
 	gone, err := a.DeleteAuthenticator(ctx, user.ID, "one", true)
 	assert.Truef(t, gone != nil && err == nil, "the first passkey: got %v, %v", gone, err)
@@ -191,8 +182,7 @@ func useInside(t *testing.T, a *postgres.Adapter) *adapter.User {
 // inTransaction runs f in a transaction that is rolled back.
 func inTransaction(t *testing.T, db *sql.DB, f func(*sql.Tx) *adapter.User) *adapter.User {
 	t.Helper()
-	tx, err := db.BeginTx(t.Context(), nil)
-	require.NoError(t, err)
+	tx := must(db.BeginTx(t.Context(), nil))(t)
 	defer func() { _ = tx.Rollback() }()
 	return f(tx)
 }
@@ -201,22 +191,18 @@ func inTransaction(t *testing.T, db *sql.DB, f func(*sql.Tx) *adapter.User) *ada
 // application has begun on it.
 func TestSQLConn(t *testing.T) {
 	eachSQLDriver(t, func(t *testing.T, driver string, h *postgrestest.Handle) {
-		conn, err := h.SQL().Conn(t.Context())
-		require.NoError(t, err)
+		conn := must(h.SQL().Conn(t.Context()))(t)
 		defer func() { _ = conn.Close() }()
-		a, err := postgres.NewSQL(conn, h.Options()...)
-		require.NoError(t, err)
+		a := must(postgres.NewSQL(conn, h.Options()...))(t)
 		require.NoError(t, a.EnsureSchema(t.Context()))
 		user := useInside(t, a)
-		tx, err := conn.BeginTx(t.Context(), nil)
-		require.NoError(t, err)
+		tx := must(conn.BeginTx(t.Context(), nil))(t)
 		_, inside := a.DeleteAuthenticator(t.Context(), user.ID, "two", false)
 		require.NoError(t, tx.Rollback())
 		assert.Falsef(t, driver == "stdlib" && (inside == nil || !strings.Contains(inside.Error(), "OnSQL")),
 			"in a transaction: got %v, want advice", inside)
-		if got, err := a.GetAuthenticator(t.Context(), "two"); got == nil || err != nil {
-			t.Errorf("after the application's roll-back: got %v, %v, want the passkey", got, err)
-		}
+		got, err := a.GetAuthenticator(t.Context(), "two")
+		assert.Truef(t, got != nil && err == nil, "after the application's roll-back: got %v, %v, want the passkey", got, err)
 	})
 }
 
@@ -225,8 +211,7 @@ func TestSQLConn(t *testing.T) {
 func TestSQLEncoding(t *testing.T) {
 	eachSQLDriver(t, func(t *testing.T, _ string, h *postgrestest.Handle) {
 		inTransaction(t, h.SQL(), func(tx *sql.Tx) *adapter.User {
-			_, err := tx.ExecContext(t.Context(), "SET LOCAL client_encoding = LATIN1")
-			require.NoError(t, err)
+			must(tx.ExecContext(t.Context(), "SET LOCAL client_encoding = LATIN1"))(t)
 			user, err := h.OnSQL(tx).CreateUser(t.Context(), adapter.User{Email: "zoë@example.com"})
 			assert.Truef(t, err != nil && strings.Contains(err.Error(), "client_encoding is LATIN1"),
 				"got %v, %v, want an error that names the setting", user, err)
@@ -243,8 +228,7 @@ func TestSQLInstants(t *testing.T) {
 			a := h.OnSQL(tx)
 			for n, style := range []string{"ISO, DMY", "German", "SQL, DMY", "Postgres, MDY"} {
 				set := "SET LOCAL DateStyle = " + style + "; SET LOCAL bytea_output = escape; SET LOCAL TimeZone = 'America/St_Johns'"
-				_, err := tx.ExecContext(t.Context(), set)
-				require.NoError(t, err)
+				must(tx.ExecContext(t.Context(), set))(t)
 				for _, at := range []time.Time{{}, day(1969), day(1999), day(2026), day(9999)} {
 					made := adapter.User{Email: fmt.Sprint(n, at.Year(), "@example.com"), EmailVerified: &at}
 					user, err := a.CreateUser(t.Context(), made)
@@ -258,4 +242,13 @@ func TestSQLInstants(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// must fails the test on an error and returns the value.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
 }

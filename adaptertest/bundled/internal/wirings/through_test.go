@@ -13,7 +13,6 @@ import (
 	"github.com/gatehouse-go/gatehouse/adaptertest/bundled/internal/wirings/wiringstest"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/through"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 var whole = flag.Bool("whole", false, "run the tests of many wirings, methods and rounds as a whole, which takes long")
@@ -50,8 +49,7 @@ func throughCost(t *testing.T, h adaptertest.Harness, options adaptertest.Option
 	t.Helper()
 	var reports []*adaptertest.Report
 	for _, h := range []adaptertest.Harness{h, through.Harness(h)} {
-		report, err := adaptertest.Check(t.Context(), h, options)
-		require.NoError(t, err)
+		report := must(adaptertest.Check(t.Context(), h, options))(t)
 		reports = append(reports, report)
 	}
 	direct, remote := reports[0], reports[1]

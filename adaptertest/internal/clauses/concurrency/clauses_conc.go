@@ -130,8 +130,7 @@ var concClauses = []kit.Check{
 	{ID: "CONC-07", Words: "update-does-not-undo-deletion", Races: true, Requires: []string{"CreateUser", "CreateSession", "UpdateSession", "DeleteSession", "GetSessionAndUser"}, Test: func(c *kit.Context) {
 		user := c.User()
 		race.Run(c, 4, func(n, _ int) race.Case {
-			s := c.NewSession(user.ID)
-			kit.StoreRaw(c, kit.CreateSession(s))
+			s := kit.StoreRaw(c, kit.CreateSession, c.NewSession(user.ID))
 			calls := alternating(n, func(int) kit.Call { return kit.DeleteSession(s.SessionToken) }, func(i int) kit.Call {
 				return kit.ExtendSession(s.SessionToken, s.Expires.Add(time.Duration(i)*time.Hour))
 			})
@@ -234,10 +233,7 @@ var concClauses = []kit.Check{
 			user := kit.RawUser(c)
 			create := func() kit.Call { return kit.CreateAuthenticator(c.NewAuthenticator(user.ID)) }
 			return race.Case{Calls: kit.Times(n, create), Verify: func(h []race.Operation) error {
-				var want []adapter.Authenticator
-				for _, m := range h {
-					want = append(want, m.Args[0].(adapter.Authenticator))
-				}
+				want := kit.Map(h, func(m race.Operation) adapter.Authenticator { return m.Args[0].(adapter.Authenticator) })
 				if err := race.NoneFails(h, "of a credential of its own"); err != nil {
 					return err
 				}
@@ -284,8 +280,7 @@ var concClauses = []kit.Check{
 	{ID: "CONC-17", Words: "unlink-and-link-agree", Races: true, Requires: []string{"CreateUser", "LinkAccount", "UnlinkAccount", "GetUserByAccount", "GetAccount"}, Test: func(c *kit.Context) {
 		users := kit.SomeUsers(c, 2)
 		race.Run(c, 4, func(n, round int) race.Case {
-			account := c.NewAccount(users[0].ID)
-			kit.StoreRaw(c, kit.LinkAccount(account))
+			account := kit.StoreRaw(c, kit.LinkAccount, c.NewAccount(users[0].ID))
 			calls := alternating(n, func(int) kit.Call { return kit.UnlinkAccount(account.Key()) }, func(i int) kit.Call {
 				a := account
 				a.UserID = users[(round/2+i/2)%2].ID
@@ -732,8 +727,7 @@ func lookupsBesideDeletion(c *kit.Context, handles []adapter.Adapter) {
 // raceForToken lets several uses of one token race.
 func raceForToken(c *kit.Context, judge func(t adapter.VerificationToken, h []race.Operation) error) {
 	race.Run(c, kit.Racers, func(n, _ int) race.Case {
-		t := c.NewToken()
-		kit.StoreRaw(c, kit.CreateVerificationToken(t))
+		t := kit.StoreRaw(c, kit.CreateVerificationToken, c.NewToken())
 		uses := slices.Repeat([]kit.Call{kit.UseVerificationToken(t.Key())}, n)
 		return race.Case{Calls: uses, Exact: true, Verify: func(h []race.Operation) error { return judge(t, h) }}
 	})
@@ -899,8 +893,7 @@ func arrangeDeletion(c *kit.Context, n, round int, kinds []func(id string, look 
 func movesTo(c *kit.Context) func(id string, look *kit.Keys) kit.Call {
 	from := kit.RawUser(c).ID
 	return func(id string, look *kit.Keys) kit.Call {
-		s := c.NewSession(from)
-		kit.StoreRaw(c, kit.CreateSession(s))
+		s := kit.StoreRaw(c, kit.CreateSession, c.NewSession(from))
 		look.Add(kit.Record{Kind: kit.SessionRecord, Key: s.SessionToken})
 		return kit.MoveSession(s.SessionToken, id)
 	}

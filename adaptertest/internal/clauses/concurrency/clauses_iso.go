@@ -49,11 +49,7 @@ var isoClauses = []kit.Check{
 		c.Need(kit.AbilityClose)
 		c.Need(kit.AbilityReopen)
 		residents := kit.Residents(c, 2)
-		if err := c.Harness().Close(c.Raw); err != nil {
-			c.Errorf("Close: %v", err)
-		}
-		c.Raw = c.Harness().Reopen(c.TB, c.Raw)
-		c.Adapter = c.Observe(c.Raw)
+		kit.Reopen(c)
 		kit.Intact(c, residents)
 		c.User() // and the adapter still works
 	}},
@@ -109,8 +105,7 @@ var isoClauses = []kit.Check{
 			adapters[1] = kit.Second(c)
 		}
 		for range c.Rounds(12) {
-			t := c.NewToken()
-			kit.StoreRaw(c, kit.CreateVerificationToken(t))
+			t := kit.StoreRaw(c, kit.CreateVerificationToken, c.NewToken())
 			var winners atomic.Int32
 			c.Parallel(racers, func(i int) {
 				if got, err := adapters[i%2].UseVerificationToken(c.Ctx, t.Key()); err == nil && got != nil {
@@ -437,7 +432,7 @@ func inNamespace(c *kit.Context, a adapter.Adapter, name string, n int, x kit.Dr
 		}
 		x.Store(c, a)
 		k.Add(&x)
-		x.Account.UserID, x.Session.UserID, x.Authenticator.UserID = x.User.ID, x.User.ID, x.User.ID
+		x.Give(x.User.ID)
 	}
 	return k
 }
@@ -449,10 +444,7 @@ func namespacesShareNothing(c *kit.Context) {
 	c.Requires("CreateUser", "GetUser", "GetUserByEmail")
 	x := kit.NewDrafts(c)
 	x.User.ID = c.ID()
-	all := make([]*kit.Records, len(opened))
-	for i, a := range opened {
-		all[i] = inNamespace(c, a, names[i], i, x)
-	}
+	all := kit.Numbered(len(opened), func(i int) *kit.Records { return inNamespace(c, opened[i], names[i], i, x) })
 	judge := func(from int, when string) {
 		for i := from; i < len(opened); i++ {
 			kit.Compare(c, opened[i], fmt.Sprintf("in namespace %q %s", names[i], when), append(all[i].Expected(), all[i].Lists()...))

@@ -17,11 +17,7 @@ func oneAmong(one, others kit.Call, n int) []kit.Call {
 
 // alternating returns n numbered calls, which the functions make in turn.
 func alternating(n int, of ...func(i int) kit.Call) []kit.Call {
-	calls := make([]kit.Call, n)
-	for i := range calls {
-		calls[i] = of[i%len(of)](i)
-	}
-	return calls
+	return kit.Numbered(n, func(i int) kit.Call { return of[i%len(of)](i) })
 }
 
 // lookupsOfStored returns those of the lookups whose records the adapter can store.

@@ -234,11 +234,8 @@ func allMethods(c *kit.Context) []string {
 }
 
 // methodsOf names the methods of the calls that the adapter can make.
-func methodsOf(c *kit.Context, calls []kit.Call) (names []string) {
-	for _, k := range c.Working(calls) {
-		names = append(names, k.Method)
-	}
-	return names
+func methodsOf(c *kit.Context, calls []kit.Call) []string {
+	return kit.Map(c.Working(calls), func(k kit.Call) string { return k.Method })
 }
 
 // stalled makes a call that stalls and has a deadline, which it may ignore. If the call takes

@@ -176,13 +176,8 @@ func failureIsNotAbsent(c *kit.Context) {
 	}
 	if c.Has(kit.AbilityClose) {
 		c.UninvolvedGone = true
-		var calls []kit.Call
-		for _, k := range lookups {
-			calls = append(calls, call(k))
-		}
-		if err := c.Harness().Close(c.Raw); err != nil {
-			c.Errorf("Close: %v", err)
-		}
+		calls := kit.Map(lookups, call)
+		kit.Close(c, c.Raw)
 		for _, k := range calls {
 			if got, err := faulted.Within(c, faulted.CallTime, k, c.Adapter); err == nil && kit.IsNothing(got) {
 				c.Errorf("%s of a stored record reports absent after Close", k.Method)

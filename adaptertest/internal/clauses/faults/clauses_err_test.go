@@ -35,14 +35,10 @@ func TestWrapsCause(t *testing.T) {
 	for _, err := range []error{
 		fmt.Errorf("x: %w", io.EOF), fmt.Errorf("x: %w", driverError{}), errors.Join(errors.New("x"), fmt.Errorf("y: %w", driverError{})),
 	} {
-		if !wrapsCause(err) {
-			t.Errorf("%v (%T) has a cause", err, err)
-		}
+		assert.Truef(t, wrapsCause(err), "%v (%T) has a cause", err, err)
 	}
 	hidden := fmt.Errorf("x: %v", io.EOF) //nolint:errorlint // the case is a cause that is hidden
 	for _, err := range []error{errors.New("user not created"), fmt.Errorf("x: %w", errors.New("y")), hidden} {
-		if wrapsCause(err) {
-			t.Errorf("%v (%T) has no cause", err, err)
-		}
+		assert.Falsef(t, wrapsCause(err), "%v (%T) has no cause", err, err)
 	}
 }

@@ -21,19 +21,7 @@ var faultClauses = []kit.Check{
 		faulted.Each(c, faulted.BreakingFaults, []string{"UseVerificationToken"}, func(x faulted.Case) { tokenOnce(c, x) })
 	}},
 	{ID: "FAULT-02", Words: "failed-creation-leaves-all-or-nothing", Needs: faulted.NeedsFaults, Test: func(c *kit.Context) {
-		faulted.Each(c, faulted.BreakingFaults, []string{"CreateUser"}, func(x faulted.Case) {
-			done, whole := faulted.WholeOrNone(c, x)
-			if !whole || done || x.Err == nil {
-				return
-			}
-			u, err := c.Adapter.CreateUser(c.Ctx, x.Fixture.New.User)
-			if err != nil || u == nil {
-				if done, whole := faulted.WholeOrNone(c, x); done && whole {
-					return // the first try took effect late, which CTX-07 judges
-				}
-				c.Errorf("%s: trying again: got %s, error %v", x, diff.Show(u), err)
-			}
-		})
+		faulted.LeavesAllOrNothing(c, "CreateUser")
 	}},
 	{ID: "FAULT-03", Words: "failed-email-change-leaves-agreement", Needs: faulted.NeedsFaults, Requires: []string{"GetUser", "GetUserByEmail"}, Test: func(c *kit.Context) {
 		faulted.Each(c, faulted.BreakingFaults, []string{"UpdateUser"}, func(x faulted.Case) {

@@ -38,10 +38,7 @@ func refusals(c *kit.Context) map[int]error {
 // refusesStill makes the same writes over several connections at once, each with records
 // of its own. Those that were refused before are refused in the same way.
 func refusesStill(c *kit.Context, when string, before map[int]error) {
-	calls := make([][]kit.Call, min(kit.Several, c.Most))
-	for i := range calls {
-		calls[i] = refusedOn(c, kit.NewFixture(c, c.Raw))
-	}
+	calls := kit.Times(min(kit.Several, c.Most), func() []kit.Call { return refusedOn(c, kit.NewFixture(c, c.Raw)) })
 	c.Parallel(len(calls), func(i int) {
 		for n, w := range calls[i] {
 			if before[n] == nil {

@@ -32,10 +32,8 @@ var flowClauses = []kit.Check{
 		first := s.visitor()
 		link := first.askForLink(email)
 		var in atomic.Int32
-		others, tokens := []*visitor{s.visitor(), s.visitor(), s.visitor(), s.visitor()}, make([]string, 4)
-		for i, v := range others {
-			tokens[i] = v.CSRFToken()
-		}
+		others := kit.Times(4, s.visitor)
+		tokens := kit.Map(others, (*visitor).CSRFToken)
 		c.Parallel(len(others), func(i int) {
 			if others[i].Confirm(link, tokens[i]); others[i].SignedInAs() != "" {
 				in.Add(1)

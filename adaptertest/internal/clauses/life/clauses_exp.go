@@ -395,12 +395,9 @@ func extensionSurvives(c *kit.Context) {
 		}
 		for range c.Rounds(32) {
 			const batch = 4
-			var sessions [batch]adapter.Session
 			var extended [batch]*adapter.Session
 			until := c.Instant(time.Hour)
-			for i := range sessions {
-				sessions[i] = create()
-			}
+			sessions := kit.Times(batch, create)
 			c.Parallel(2*batch, func(i int) {
 				if i%2 == 0 {
 					extended[i/2] = kit.Extend(c, new(sessions[i/2]), until)
@@ -589,11 +586,7 @@ func sweepOfReplaced(c *kit.Context) {
 			}
 			defer writing.Add(-1)
 			for again := true; again; again = time.Now().Before(until) {
-				var old [batch]func() func()
-				for i := range old {
-					old[i] = kinds[client%len(kinds)]()
-				}
-				for _, live := range old {
+				for _, live := range kit.Times(batch, kinds[client%len(kinds)]) {
 					if stays := live(); stays != nil {
 						checks[client] = append(checks[client], stays)
 					}

@@ -69,7 +69,7 @@ var lifeClauses = []kit.Check{
 		writeAll(c)
 		newExpiring(c, -time.Hour, 50*time.Millisecond)
 		control := kit.Faults(c)
-		closes(c, c.Raw)
+		kit.Close(c, c.Raw)
 		before := control.Steps()
 		deadline := time.After(400 * time.Millisecond)
 		for {
@@ -99,13 +99,6 @@ func writeAll(c *kit.Context) {
 	}
 }
 
-// closes closes the client of the adapter, which must succeed.
-func closes(c *kit.Context, a adapter.Adapter) {
-	if err := c.Harness().Close(a); err != nil {
-		c.Errorf("Close: %v", err)
-	}
-}
-
 // afterClose is how long a call with a closed client may take.
 const afterClose = 5 * time.Second
 
@@ -122,7 +115,7 @@ func afterCloseNeverAbsent(c *kit.Context) {
 		change, _ := w.Prepare(c)
 		changes = append(changes, change)
 	}
-	closes(c, c.Raw)
+	kit.Close(c, c.Raw)
 	for _, k := range lookups {
 		prompt(c, k, func(got any, err error) {
 			if err == nil && kit.IsNothing(got) {
@@ -165,10 +158,7 @@ func cancelledCalls(c *kit.Context, n int) {
 	kit.Each(c, cases, func(x cancelled) []string { return []string{x.Name} }, func(x cancelled) bool {
 		key, ok := b.Key(x.Method)
 		if !ok || !x.Lookup() || x.Name == "UseVerificationToken" {
-			key = make([]string, len(x.Parts))
-			for j := range key {
-				key[j] = c.Unique("unknown")
-			}
+			key = kit.Map(x.Parts, func(string) string { return c.Unique("unknown") })
 		}
 		_, _ = faulted.Within(c, x.after, x.With(c, key), c.Adapter)
 		return true
@@ -197,7 +187,7 @@ func noGoroutineOutlives(c *kit.Context) {
 			}
 		}
 		c.Adapter, c.Raw = live, liveRaw
-		closes(c, raw)
+		kit.Close(c, raw)
 		if _, remote := raw.(kit.Remote); !remote { // a program answers until then
 			tb.RunCleanups() // the harness ends the goroutines that it started
 		}

@@ -116,11 +116,7 @@ func (g *growth) withOthers(which []int) []int {
 
 // chosen returns the elements at the indices.
 func chosen[T any](from []T, which []int) []T {
-	picked := make([]T, len(which))
-	for j, i := range which {
-		picked[j] = from[i]
-	}
-	return picked
+	return kit.Map(which, func(i int) T { return from[i] })
 }
 
 // smallStore opens another store and fills it with a small population. If all adapters
@@ -225,11 +221,7 @@ type factors func(k int) (logs []float64, spread float64)
 // this ratio should be the same for all lookups, so one below the median is an error.
 func (g *growth) bySmall(k int) (logs []float64, spread float64) {
 	ratios := func(k int) []float64 {
-		var all []float64
-		for _, x := range g.levels[k] {
-			all = append(all, math.Log(float64(x.took)/float64(x.small)))
-		}
-		return all
+		return kit.Map(g.levels[k], func(x level) float64 { return math.Log(float64(x.took) / float64(x.small)) })
 	}
 	first := ratios(0)
 	usual := kit.Median(slices.Clone(first))
@@ -254,10 +246,7 @@ func (g *growth) byExcess(k int) (logs []float64, spread float64) {
 // this ratio should be the same in both stores, so the lower one is an error.
 func (g *growth) byOthers(k int) (logs []float64, spread float64) {
 	shares := func(k int, of func(level) time.Duration) []float64 {
-		var all []float64
-		for _, x := range g.levels[k] {
-			all = append(all, math.Log(float64(of(x))))
-		}
+		all := kit.Map(g.levels[k], func(x level) float64 { return math.Log(float64(of(x))) })
 		usual := kit.Median(slices.Clone(all))
 		for i := range all {
 			all[i] -= usual

@@ -363,12 +363,11 @@ func bareAccount(c *kit.Context, userID string) adapter.Account {
 }
 
 // fiveAccounts links five accounts over three providers.
-func fiveAccounts(c *kit.Context, userID string) (accounts []adapter.Account) {
+func fiveAccounts(c *kit.Context, userID string) []adapter.Account {
 	p, q, r := c.Unique("p"), c.Unique("q"), c.Unique("r")
-	for _, provider := range []string{p, q, p, r, p} {
-		accounts = append(accounts, linkedAs(c, userID, func(a *adapter.Account) { a.Provider = provider }))
-	}
-	return accounts
+	return kit.Map([]string{p, q, p, r, p}, func(provider string) adapter.Account {
+		return linkedAs(c, userID, func(a *adapter.Account) { a.Provider = provider })
+	})
 }
 
 // unmatchedAccounts links two accounts and returns keys that neither has.

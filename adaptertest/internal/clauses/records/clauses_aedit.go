@@ -74,11 +74,10 @@ var aeditClauses = []kit.Check{
 	{ID: "AEDIT-04", Words: "one-of-the-last-is-kept", Races: true, Requires: append(editMethods, "ListAuthenticatorsByUserID"), Test: func(c *kit.Context) {
 		race.Run(c, 4, func(n, round int) race.Case {
 			user, linked := kit.RawUser(c), c.Works("LinkAccount") && round%2 == 1
-			calls := callsOf(n, func(int) kit.Call {
-				w := c.NewAuthenticator(user.ID)
-				kit.StoreRaw(c, kit.CreateAuthenticator(w))
+			calls := kit.Numbered(n, func(int) kit.Call {
+				w := kit.StoreRaw(c, kit.CreateAuthenticator, c.NewAuthenticator(user.ID))
 				if linked { // each with the account that it is connected to
-					kit.StoreRaw(c, kit.LinkAccount(connectedTo(c, w)))
+					kit.StoreRaw(c, kit.LinkAccount, connectedTo(c, w))
 				}
 				return kit.DeleteAuthenticator(user.ID, w.CredentialID, true)
 			})
@@ -178,7 +177,7 @@ var aeditClauses = []kit.Check{
 		race.Run(c, kit.Racers, func(n, _ int) race.Case {
 			stored, err := c.Raw.GetAuthenticator(c.Ctx, w.CredentialID)
 			from := kit.MustRecord(c, "GetAuthenticator", stored, err).Counter
-			calls := callsOf(n, func(i int) kit.Call {
+			calls := kit.Numbered(n, func(i int) kit.Call {
 				return kit.TouchAuthenticator(w.CredentialID, from, from+1+int64(i), c.Instant(time.Duration(i)*time.Second))
 			})
 			return race.Case{Calls: calls, Verify: func(h []race.Operation) error {

@@ -125,9 +125,8 @@ var alistClauses = []kit.Check{
 	{ID: "ALIST-07", Words: "update-does-not-undo-unlinking", Races: true, Requires: append(accountUpdateMethods, "UnlinkAccount", "GetAccount"), Test: func(c *kit.Context) {
 		users := kit.SomeUsers(c, 2)
 		race.Run(c, 4, func(n, round int) race.Case {
-			x := c.NewAccount(users[0].ID)
-			kit.StoreRaw(c, kit.LinkAccount(x))
-			calls := callsOf(n, func(i int) kit.Call {
+			x := kit.StoreRaw(c, kit.LinkAccount, c.NewAccount(users[0].ID))
+			calls := kit.Numbered(n, func(i int) kit.Call {
 				if i%2 == 0 {
 					return kit.UnlinkAccount(x.Key())
 				}

@@ -233,10 +233,9 @@ var authnClauses = []kit.Check{
 	}},
 	{ID: "AUTHN-19", Words: "transports-null-empty-and-list-differ", Requires: authenticatorMethods, Test: func(c *kit.Context) {
 		u := c.User()
-		var want []adapter.Authenticator
-		for _, transports := range []*string{nil, new(""), new("usb,ble,nfc")} {
-			want = append(want, asCreated(c, u.ID, func(w *adapter.Authenticator) { w.Transports = transports }))
-		}
+		want := kit.Map([]*string{nil, new(""), new("usb,ble,nfc")}, func(transports *string) adapter.Authenticator {
+			return asCreated(c, u.ID, func(w *adapter.Authenticator) { w.Transports = transports })
+		})
 		kit.Sees(c, "the list", kit.ListAuthenticatorsByUserID(u.ID), want)
 	}},
 	{ID: "AUTHN-20", Words: "create-for-an-unknown-user-fails", Requires: []string{"CreateAuthenticator"}, Test: func(c *kit.Context) {

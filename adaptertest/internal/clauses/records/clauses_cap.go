@@ -52,11 +52,7 @@ var capClauses = []kit.Check{
 		if !c.Has(kit.AbilitySecond) {
 			c.Need(kit.AbilityReopen)
 			open = func() adapter.Adapter {
-				if err := c.Harness().Close(c.Raw); err != nil {
-					c.Errorf("Close: %v", err)
-				}
-				c.Raw = c.Harness().Reopen(c.TB, c.Raw)
-				c.Adapter = c.Observe(c.Raw)
+				kit.Reopen(c)
 				return c.Adapter
 			}
 		}

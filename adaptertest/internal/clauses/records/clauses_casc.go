@@ -272,10 +272,8 @@ func cascadeSeesThroughLifetimes(c *kit.Context) {
 	}
 	kit.Wait(c, soon+100*time.Millisecond+c.Harness().Precision())
 	for _, p := range people {
-		look := kit.Keys{Users: []string{p.User.ID}}
-		for _, s := range p.Sessions {
-			look.Sessions = append(look.Sessions, s.SessionToken)
-		}
+		tokens := kit.Map(p.Sessions, func(s adapter.Session) string { return s.SessionToken })
+		look := kit.Keys{Users: []string{p.User.ID}, Sessions: tokens}
 		c.DeleteUser(p.User.ID)
 		if err := kit.NothingOf(c, look); err != nil {
 			c.Errorf("after DeleteUser: %v", err)

@@ -292,9 +292,7 @@ func resembling(p adapter.Password) (all []adapter.Password) {
 
 // rawPassword gives the user a password without the observer.
 func rawPassword(c *kit.Context, userID string) adapter.Password {
-	p := kit.NewPassword(c, userID)
-	kit.StoreRaw(c, kit.SetPassword(p))
-	return p
+	return kit.StoreRaw(c, kit.SetPassword, kit.NewPassword(c, userID))
 }
 
 // passwordIs returns an error unless the user has the password, or with nil none.
@@ -305,7 +303,7 @@ func passwordIs(c *kit.Context, userID string, want *adapter.Password) error {
 // arrangeSwaps lets swaps from one password race.
 func arrangeSwaps(c *kit.Context, n int) race.Case {
 	from := rawPassword(c, kit.RawUser(c).ID)
-	calls := callsOf(n, func(i int) kit.Call {
+	calls := kit.Numbered(n, func(i int) kit.Call {
 		to := kit.NewPassword(c, from.UserID)
 		if i%2 == 1 {
 			to.Hash = from.Hash // only the state differs
@@ -349,8 +347,7 @@ func arrangeSwapAndChange(c *kit.Context, round int) race.Case {
 // arrangeLastWays lets the removals of a user's password and authenticator race.
 func arrangeLastWays(c *kit.Context) race.Case {
 	p := rawPassword(c, kit.RawUser(c).ID)
-	w := c.NewAuthenticator(p.UserID)
-	kit.StoreRaw(c, kit.CreateAuthenticator(w))
+	w := kit.StoreRaw(c, kit.CreateAuthenticator, c.NewAuthenticator(p.UserID))
 	calls := []kit.Call{kit.DeletePassword(p.UserID, true), kit.DeleteAuthenticator(p.UserID, w.CredentialID, true)}
 	return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 		refused := 0
@@ -369,7 +366,7 @@ func arrangeLastWays(c *kit.Context) race.Case {
 // arrangeEntrants lets sign-ups with one address race, the last of them sometimes without a password.
 func arrangeEntrants(c *kit.Context, n, round int) race.Case {
 	var tries []kit.Draft
-	calls := callsOf(n, func(i int) kit.Call {
+	calls := kit.Numbered(n, func(i int) kit.Call {
 		e := kit.NewEntrant(c)
 		if i > 0 {
 			e.User.Email = tries[0].User.Email

@@ -3,7 +3,6 @@ package records
 import (
 	"fmt"
 
-	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/faulted"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/race"
@@ -61,19 +60,7 @@ var signupClauses = []kit.Check{
 		}
 	}},
 	{ID: "SIGNUP-04", Words: "failed-sign-up-leaves-all-or-nothing", Needs: faulted.NeedsFaults, Requires: signUpMethods, Test: func(c *kit.Context) {
-		faulted.Each(c, faulted.BreakingFaults, []string{"CreateUserWithAccount"}, func(x faulted.Case) {
-			done, whole := faulted.WholeOrNone(c, x)
-			if !whole || done || x.Err == nil {
-				return
-			}
-			u, err := x.Call.Do(c.Ctx, c.Adapter)
-			if err != nil || kit.IsNilRecord(u) {
-				if done, whole := faulted.WholeOrNone(c, x); done && whole {
-					return // the first try took effect late, which CTX-07 judges
-				}
-				c.Errorf("%s: trying again: got %s, error %v", x, diff.Show(u), err)
-			}
-		})
+		faulted.LeavesAllOrNothing(c, "CreateUserWithAccount")
 	}},
 	{ID: "SIGNUP-05", Words: "one-of-concurrent-sign-ups-wins", Races: true, Requires: append(signUpMethods, "GetUserByEmail", "GetUserByAccount"), Test: func(c *kit.Context) {
 		for _, key := range signUpKeys[1:] {
@@ -167,7 +154,7 @@ var signUpKeys = []signUpKey{
 func arrangeSignUps(c *kit.Context, n, round int, key signUpKey) race.Case {
 	first := kit.NewSignUp(c)
 	var tries []kit.Draft
-	calls := callsOf(n, func(i int) kit.Call {
+	calls := kit.Numbered(n, func(i int) kit.Call {
 		s := kit.NewSignUp(c)
 		key.take(&s, &first)
 		call := s.Call()

@@ -107,10 +107,8 @@ var slistClauses = []kit.Check{
 		} else {
 			endAll(c, u)
 		}
-		var expires [5]time.Time // many sessions expire at one instant
-		for i := range expires {
-			expires[i] = c.Instant(time.Duration(1+i) * time.Hour)
-		}
+		// Many sessions expire at one instant.
+		expires := kit.Numbered(5, func(i int) time.Time { return c.Instant(time.Duration(1+i) * time.Hour) })
 		kit.Populate(c, len(many), func(i int) {
 			many[i] = c.NewSession(u)
 			many[i].SessionToken += end
@@ -238,11 +236,9 @@ var slistClauses = []kit.Check{
 
 // mixedSessions creates sessions of a user that expire soon, late and in
 // between, in an order that is neither rising nor falling.
-func mixedSessions(c *kit.Context, userID string) (all []adapter.Session) {
-	for _, life := range []time.Duration{time.Hour, 24 * time.Hour, 5 * time.Minute, 400 * 24 * time.Hour, 2 * time.Minute, 3 * time.Hour} {
-		all = append(all, kit.SessionUntil(c, userID, c.Instant(life)))
-	}
-	return all
+func mixedSessions(c *kit.Context, userID string) []adapter.Session {
+	lives := []time.Duration{time.Hour, 24 * time.Hour, 5 * time.Minute, 400 * 24 * time.Hour, 2 * time.Minute, 3 * time.Hour}
+	return kit.Map(lives, func(life time.Duration) adapter.Session { return kit.SessionUntil(c, userID, c.Instant(life)) })
 }
 
 // sessionsOfOneInstant creates more sessions of a user than a page has, which all expire at one instant.
@@ -321,7 +317,7 @@ func endsWhatIsOver(c *kit.Context, userID string) {
 // sessions. Each session is counted once.
 func arrangeSignOut(c *kit.Context, n int, userID string) race.Case {
 	before := rawSessions(c, userID, 6)
-	calls := callsOf(n, func(int) kit.Call { return kit.DeleteSessionsByUserID(userID, "") })
+	calls := kit.Numbered(n, func(int) kit.Call { return kit.DeleteSessionsByUserID(userID, "") })
 	return race.Case{Calls: calls, Verify: func(h []race.Operation) error {
 		var total int64
 		for _, m := range h {

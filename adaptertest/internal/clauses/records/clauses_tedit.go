@@ -115,8 +115,7 @@ var teditClauses = []kit.Check{
 			tokens := kit.Times(max(2, n-1), func() adapter.VerificationToken {
 				t := c.NewToken()
 				t.Identifier = identifier
-				kit.StoreRaw(c, kit.CreateVerificationToken(t))
-				return t
+				return kit.StoreRaw(c, kit.CreateVerificationToken, t)
 			})
 			k := race.Case{Exact: true, Calls: []kit.Call{kit.DeleteVerificationTokens(identifier)}}
 			for i := 1; i < n; i++ {

@@ -626,7 +626,7 @@ func idsOfTwoHandles(c *kit.Context) {
 	defer stop()
 	handles := kit.Handles(c)
 	for range c.Rounds(40) {
-		calls := callsOf(len(handles), func(int) kit.Call { return kit.CreateUser(c.NewUser()) })
+		calls := kit.Numbered(len(handles), func(int) kit.Call { return kit.CreateUser(c.NewUser()) })
 		h := race.TwoTogether(c, p, handles, calls)
 		if errors.Is(h[0].Err, adapter.ErrConflict) || errors.Is(h[1].Err, adapter.ErrConflict) {
 			c.Fatalf("two handles made the same id at one moment: CreateUser without an id says that the id, or a new address, is taken\n%s", race.HistoryText(h))

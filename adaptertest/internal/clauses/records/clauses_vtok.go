@@ -241,11 +241,10 @@ var vtokClauses = []kit.Check{
 }
 
 // tokensOf creates n tokens of one identifier.
-func tokensOf(c *kit.Context, identifier string, n int) (tokens []adapter.VerificationToken) {
-	for i := range n {
-		tokens = append(tokens, kit.TokenOf(c, identifier, c.Instant(time.Duration(i+1)*time.Hour)))
-	}
-	return tokens
+func tokensOf(c *kit.Context, identifier string, n int) []adapter.VerificationToken {
+	return kit.Numbered(n, func(i int) adapter.VerificationToken {
+		return kit.TokenOf(c, identifier, c.Instant(time.Duration(i+1)*time.Hour))
+	})
 }
 
 // notUsed reports a breach unless a use finds nothing.

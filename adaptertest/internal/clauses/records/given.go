@@ -172,14 +172,6 @@ func connectedTo(c *kit.Context, w adapter.Authenticator) adapter.Account {
 	return a
 }
 
-// callsOf returns n calls.
-func callsOf(n int, call func(i int) kit.Call) (calls []kit.Call) {
-	for i := range n {
-		calls = append(calls, call(i))
-	}
-	return calls
-}
-
 // accountWith returns an account with the key and every field set.
 func accountWith(c *kit.Context, userID string, key adapter.AccountKey) adapter.Account {
 	a := c.NewAccount(userID)
@@ -225,11 +217,7 @@ func giveOwner(c *kit.Context, sessions ...adapter.Session) {
 
 // rawSessions creates n sessions of the user, without the observer.
 func rawSessions(c *kit.Context, userID string, n int) []adapter.Session {
-	return kit.Times(n, func() adapter.Session {
-		s := c.NewSession(userID)
-		kit.StoreRaw(c, kit.CreateSession(s))
-		return s
-	})
+	return kit.Times(n, func() adapter.Session { return kit.StoreRaw(c, kit.CreateSession, c.NewSession(userID)) })
 }
 
 // clearing returns an update of the field to null.

@@ -102,7 +102,7 @@ func listWhileOthersChange(c *kit.Context, kind kit.Kind, list func(userID strin
 }
 
 // listed returns the names of the records in a list.
-func listed(list any) (names []kit.Record) {
+func listed(list any) []kit.Record {
 	var k kit.Records
 	switch list := list.(type) {
 	case []adapter.Account:
@@ -112,8 +112,5 @@ func listed(list any) (names []kit.Record) {
 	case []adapter.Authenticator:
 		k.Authenticators = list
 	}
-	for _, x := range k.Drafts() {
-		names = append(names, x.Name())
-	}
-	return names
+	return kit.Map(k.Drafts(), (*kit.Draft).Name)
 }

@@ -333,24 +333,15 @@ func largeNumbers(c *kit.Context) {
 	if owner != "" && c.Works("GetAccount") {
 		tried = true
 		for _, n := range numbers {
-			x := c.NewAccount(owner)
-			x.ExpiresAt = &n
-			if _, err := c.Adapter.LinkAccount(c.Ctx, x); err == nil {
-				c.Same(fmt.Sprintf("an account whose token expires at %d", n), c.GetAccount(x.Key()), &x)
-			}
-			otherWritesKeep(c, owner, fmt.Sprintf("expires at %d", n), func(x *adapter.Account) { x.ExpiresAt = &n },
-				func(u *adapter.AccountUpdate) { u.ExpiresAt = adapter.To(&n) })
+			everyWriteKeeps(c, owner, fmt.Sprintf("token expires at %d", n), fmt.Sprintf("expires at %d", n),
+				func(x *adapter.Account) { x.ExpiresAt = &n }, func(u *adapter.AccountUpdate) { u.ExpiresAt = adapter.To(&n) })
 		}
 		for _, details := range []string{
 			`[{"n":9007199254740993}]`, `[{"n":-9007199254740993}]`, `[{"n":12345678901234567890123}]`, `[{"n":0.12345678901234567890123456789}]`,
 			`[{"n":123456789.123456789123456789}]`, `[{"n":18446744073709551616,"m":[9223372036854775808,-9223372036854775809]}]`, `[{"n":1e-30}]`, `[{"n":0.1}]`,
 		} {
-			x := c.NewAccount(owner)
-			x.AuthorizationDetails = json.RawMessage(details)
-			if _, err := c.Adapter.LinkAccount(c.Ctx, x); err == nil {
-				c.Same("an account whose details are "+details, c.GetAccount(x.Key()), &x)
-			}
-			otherWritesKeep(c, owner, "details "+details, func(x *adapter.Account) { x.AuthorizationDetails = json.RawMessage(details) },
+			everyWriteKeeps(c, owner, "details are "+details, "details "+details,
+				func(x *adapter.Account) { x.AuthorizationDetails = json.RawMessage(details) },
 				func(u *adapter.AccountUpdate) { u.AuthorizationDetails = adapter.To(json.RawMessage(details)) })
 		}
 	}
@@ -395,9 +386,13 @@ func largeNumbers(c *kit.Context) {
 	}
 }
 
-// otherWritesKeep writes a value of an account by the methods besides LinkAccount
-// that write it, and reads the account.
-func otherWritesKeep(c *kit.Context, owner, what string, set func(*adapter.Account), change func(*adapter.AccountUpdate)) {
+// everyWriteKeeps writes a value of an account by each method that writes it, and reads the account.
+func everyWriteKeeps(c *kit.Context, owner, whose, what string, set func(*adapter.Account), change func(*adapter.AccountUpdate)) {
+	x := c.NewAccount(owner)
+	set(&x)
+	if _, err := c.Adapter.LinkAccount(c.Ctx, x); err == nil {
+		c.Same("an account whose "+whose, c.GetAccount(x.Key()), &x)
+	}
 	if c.Works("UpdateAccount") {
 		x := c.Account(owner)
 		update := kit.AccountUpdate(c, x.Key(), nil)

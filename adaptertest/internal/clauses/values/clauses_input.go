@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/diff"
 	"github.com/gatehouse-go/gatehouse/adaptertest/internal/kit"
@@ -53,11 +54,7 @@ var inputClauses = []kit.Check{
 				}
 			}
 			for all := range kit.Some(&c.Budget, []string{"%", "_", "*", "?", ".*", "^", "$", "[^x]*", "(.*)", "\\", "|", "^.*$", "%%", "**"}) {
-				every := make([]string, len(key))
-				for i := range every {
-					every[i] = all
-				}
-				kit.Misses(c, k, every)
+				kit.Misses(c, k, slices.Repeat([]string{all}, len(key)))
 			}
 		}
 		owner := kit.Owner(c)
@@ -268,12 +265,8 @@ func onlyText(c *kit.Context, refusable bool, texts ...string) {
 // patterns are patterns, in one language or another, that match key and are not key.
 func patterns(key string) []string {
 	head, last := key[:len(key)-1], key[len(key)-1:]
-	first, size := "", 0
-	for i, r := range key {
-		first, size = string(r), i+len(string(r))
-		break
-	}
-	rest := key[size:]
+	_, size := utf8.DecodeRuneInString(key)
+	first, rest := key[:size], key[size:]
 	all := []string{
 		head + "_", head + "?", head + ".", head + "*", head + "%", head + "[" + last + "]", head + "(" + last + ")", head + `\` + last, key + "*", key + "%", key + "?",
 		key + "$", "^" + key, "^" + key + "$", "(" + key + ")", key + "|x", "x|" + key, "%" + rest, "*" + rest, "_" + rest, "?" + rest, "." + rest,
@@ -687,9 +680,7 @@ func resemblingKeys(c *kit.Context, of *kit.Records) {
 			case "user id":
 				near = kit.MalformedIDs(key[i])
 			default:
-				for _, m := range kit.FreshNearMisses(key[i]) {
-					near = append(near, m.Value)
-				}
+				near = kit.Map(kit.FreshNearMisses(key[i]), func(m kit.NearMiss) string { return m.Value })
 			}
 			for value := range kit.Some(&c.Budget, near) {
 				if strings.Contains(value, "\x00") {

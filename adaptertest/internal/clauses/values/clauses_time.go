@@ -150,10 +150,8 @@ func clockChanges(now time.Time, z *time.Location) []time.Time {
 	t := now.Add(48 * time.Hour).Truncate(time.Hour).In(z)
 	for range 2 {
 		for _, offset := t.Zone(); ; {
-			next := t.Add(30 * time.Minute)
-			_, o := next.Zone()
-			t = next
-			if o != offset {
+			t = t.Add(30 * time.Minute)
+			if _, now := t.Zone(); now != offset {
 				break
 			}
 		}
