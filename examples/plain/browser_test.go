@@ -125,14 +125,14 @@ func TestFunctions(t *testing.T) {
 		got := chromium.Await[string](b, module+`.then((m) => `+expression+`).then((v) => JSON.stringify(v))`)
 		assert.Contains(t, got, want, expression)
 	}
-	chromium.Await[bool](b, module+`.then((m) => m.signIn("nobody-knows", {redirectTo: "/x"})).then(() => true)`)
+	b.Leave(module + `.then((m) => m.signIn("nobody-knows", {redirectTo: "/x"}))`)
 	b.Until(`location.pathname === "/auth/signin" && location.search === "?callbackUrl=%2Fx"`)
 	b.Go(url)
 	b.Reads("Nobody is signed in")
-	chromium.Await[bool](b, module+`.then((m) => m.signIn("credentials", {username: "ada", password: "lovelace", redirectTo: "/#there"})).then(() => true)`)
+	b.Leave(module + `.then((m) => m.signIn("credentials", {username: "ada", password: "lovelace", redirectTo: "/#there"}))`)
 	b.Until(`location.hash === "#there"`)
 	b.Reads("Signed in as Ada")
 	state.Store(failing)
-	chromium.Await[bool](b, module+`.then((m) => m.signIn("credentials")).then(() => true)`)
+	b.Leave(module + `.then((m) => m.signIn("credentials"))`)
 	b.Until(`location.pathname === "/auth/error"`)
 }

@@ -57,8 +57,22 @@ func (b *Tab) Go(url string) {
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(url)))
 }
 
-// Await evaluates a JavaScript expression, waits for its promise, and returns
-// the value, decoded from JSON.
+// Back goes back to the page before, as the button of the browser does.
+func (b *Tab) Back() {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.NavigateBack()))
+}
+
+// Leave evaluates an expression that opens another page. It does not wait for
+// the value, because a page that is replaced maybe does not answer.
+func (b *Tab) Leave(expression string) {
+	b.t.Helper()
+	_, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](fmt.Sprintf("setTimeout(() => {%s})", expression)))
+	require.NoError(b.t, err, expression)
+}
+
+// Await evaluates a JavaScript expression on a page that stays, waits for its
+// promise, and returns the value, decoded from JSON.
 func Await[T any](b *Tab, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
