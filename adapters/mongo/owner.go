@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -129,37 +130,53 @@ func (a *Adapter) exists(ctx context.Context, id bson.ObjectID) (bool, error) {
 	return raw != nil, err
 }
 
+// ownerWait is how long removeOrphan waits for the owner of a pending record: the
+// first time firstOwnerWait, then each time twice as long, 255 ms in all.
+const (
+	firstOwnerWait = time.Millisecond
+	lastOwnerWait  = 128 * time.Millisecond
+)
+
 // removeOrphan removes the record with the key if its owner is absent, or if it is
 // an account whose authenticator was deleted. It reports whether the key is free.
 // IDs are not used twice, so a deleted owner never comes back. A record with the
-// pending field may still get its owner, see signUpInOrder.
+// pending field may still get its owner, see signUpInOrder: removeOrphan waits for
+// the owner, so that of two sign-ups at once the one that came first goes on.
 func (a *Adapter) removeOrphan(ctx context.Context, c collection, key bson.D) (bool, error) {
-	raw, err := c.find(ctx, key)
-	if err != nil {
-		return false, err
-	}
-	if raw == nil {
-		return true, nil
-	}
-	d := &document{raw: raw}
-	id, ownerID := raw.Lookup("_id"), d.id("userId")
-	if d.err != nil {
-		return false, d.err
-	}
-	there, err := a.exists(ctx, ownerID)
-	if err != nil {
-		return false, err
-	}
-	if there {
-		over, err := a.over(ctx, raw)
-		if err != nil || !over {
+	for wait := firstOwnerWait; ; wait *= 2 {
+		raw, err := c.find(ctx, key)
+		if err != nil {
 			return false, err
 		}
+		if raw == nil {
+			return true, nil
+		}
+		d := &document{raw: raw}
+		id, ownerID := raw.Lookup("_id"), d.id("userId")
+		if d.err != nil {
+			return false, d.err
+		}
+		there, err := a.exists(ctx, ownerID)
+		if err != nil {
+			return false, err
+		}
+		if there {
+			over, err := a.over(ctx, raw)
+			if err != nil || !over {
+				return false, err
+			}
+		}
+		_, pending := d.lookup(pendingField)
+		if pending && !there && wait <= lastOwnerWait {
+			if err := rest(ctx, wait); err != nil {
+				return false, err
+			}
+			continue
+		}
+		filter := append(byID(id), bson.E{Key: pendingField, Value: bson.D{{Key: "$exists", Value: pending}}})
+		n, err := c.delete(ctx, filter)
+		return n == 1, err
 	}
-	_, pending := d.lookup(pendingField)
-	filter := append(byID(id), bson.E{Key: pendingField, Value: bson.D{{Key: "$exists", Value: pending}}})
-	n, err := c.delete(ctx, filter)
-	return n == 1, err
 }
 
 // ownedBy adds the owner to a document, and an ID if it has none. It returns the ID.

@@ -125,7 +125,8 @@ func (a *Adapter) removeOrphans(ctx context.Context, s *signUp) (bool, error) {
 //
 // A record whose user is not stored yet looks like a record whose user was
 // deleted, so another call may remove it and take its key. So signUpInOrder
-// marks the record as pending, and removes the mark when the user is stored. If
+// marks the record as pending, which lets other calls wait for the user for a
+// while, and removes the mark when the user is stored. If
 // it does not find the record then, another call has taken the key, and this
 // sign-up fails.
 func (a *Adapter) signUpInOrder(ctx context.Context, s *signUp) error {
