@@ -171,12 +171,12 @@ func TestProcessIsKilledInABuild(t *testing.T) { // not in parallel: other tests
 	<-finished
 }
 
-// waitingBuild reports whether an index of the schema is being built and waits for
-// other transactions.
+// waitingBuild reports whether an index of the schema is built and waits for an old
+// snapshot. The waits before that may end at once.
 func waitingBuild(t *testing.T, pool *pgxpool.Pool) bool {
 	t.Helper()
 	return value[bool](t, pool, `SELECT EXISTS (SELECT FROM pg_stat_progress_create_index AS p JOIN pg_class AS c ON c.oid = p.relid
-		WHERE c.relnamespace = current_schema()::regnamespace AND p.phase LIKE 'waiting for %')`)
+		WHERE c.relnamespace = current_schema()::regnamespace AND p.phase = 'waiting for old snapshots')`)
 }
 
 // finish completes the work of a killed process, and checks the result.
