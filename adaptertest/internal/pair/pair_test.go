@@ -34,13 +34,15 @@ func TestTogether(t *testing.T) {
 				}
 				inside.Add(-1)
 			}
-			for range rounds {
+			var round int64
+			apart := func() bool { return met.Load() == 0 && min(processors, runtime.NumCPU()) > 1 }
+			// A busy machine may have one processor to spare for a while.
+			for ; round < rounds || apart() && round < 1000*rounds; round++ {
 				p.Together(call, call)
 				require.Truef(t, inside.Load() == 0, "%d processors: a function still runs", processors)
 			}
-			assert.Truef(t, calls.Load() == 2*rounds, "%d processors: %d calls, want %d", processors, calls.Load(), 2*rounds)
-			assert.Falsef(t, met.Load() == 0 && min(processors, runtime.NumCPU()) > 1,
-				"%d processors: no two calls ran at one moment", processors)
+			assert.Equalf(t, 2*round, calls.Load(), "%d processors: calls", processors)
+			assert.Falsef(t, apart(), "%d processors: no two calls ran at one moment", processors)
 		})
 		runtime.GOMAXPROCS(before)
 	}
