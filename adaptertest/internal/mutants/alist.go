@@ -102,24 +102,10 @@ func alistMutants() []Mutant {
 			}},
 		{Name: "list of accounts by external id", Fails: []string{"ALIST-01"},
 			Fault: "ListAccountsByUserID keeps one account for each external id",
-			mem: listing[*mem](func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
-				seen := map[string]bool{}
-				return slices.DeleteFunc(list, func(a adapter.Account) bool {
-					double := seen[a.ProviderAccountID]
-					seen[a.ProviderAccountID] = true
-					return double
-				}), err
-			})},
+			mem:   listing[*mem](oneFor(func(a adapter.Account) string { return a.ProviderAccountID }))},
 		{Name: "list of accounts by provider", Fails: []string{"ALIST-01"},
 			Fault: "ListAccountsByUserID keeps one account for each provider",
-			lite: listing[*lite](func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
-				seen := map[string]bool{}
-				return slices.DeleteFunc(list, func(a adapter.Account) bool {
-					double := seen[a.Provider]
-					seen[a.Provider] = true
-					return double
-				}), err
-			})},
+			lite:  listing[*lite](oneFor(func(a adapter.Account) string { return a.Provider }))},
 		{Name: "unlinked account stays in the index", OnLite: "unlinked account stays in the index of SQL",
 			Fails: []string{"ALIST-01"}, Fault: "UnlinkAccount leaves the key in the first owner's index, which the list follows without comparing the owner.",
 			both: func(b base, w *with) {
@@ -371,6 +357,18 @@ func listing[B base](alter func(ctx context.Context, userID string, list []adapt
 			list, err := b.ListAccountsByUserID(ctx, userID)
 			return alter(ctx, userID, list, err)
 		}
+	}
+}
+
+// oneFor keeps one account of a list for each key.
+func oneFor(key func(adapter.Account) string) func(context.Context, string, []adapter.Account, error) ([]adapter.Account, error) {
+	return func(_ context.Context, _ string, list []adapter.Account, err error) ([]adapter.Account, error) {
+		seen := map[string]bool{}
+		return slices.DeleteFunc(list, func(a adapter.Account) bool {
+			double := seen[key(a)]
+			seen[key(a)] = true
+			return double
+		}), err
 	}
 }
 
