@@ -130,53 +130,54 @@ func (a *Adapter) exists(ctx context.Context, id bson.ObjectID) (bool, error) {
 	return raw != nil, err
 }
 
-// ownerWait is how long removeOrphan waits for the owner of a pending record: the
-// first time firstOwnerWait, then each time twice as long, 255 ms in all.
+// removeOrphan first waits for firstOwnerWait for the owner of a pending record,
+// then each time twice as long, at last for lastOwnerWait: 255 ms in all.
 const (
 	firstOwnerWait = time.Millisecond
 	lastOwnerWait  = 128 * time.Millisecond
 )
 
-// removeOrphan removes the record with the key if its owner is absent, or if it is
-// an account whose authenticator was deleted. It reports whether the key is free.
-// IDs are not used twice, so a deleted owner never comes back. A record with the
-// pending field may still get its owner, see signUpInOrder: removeOrphan waits for
-// the owner, so that of two sign-ups at once the one that came first goes on.
+// removeOrphan removes the record with the key if it is an orphan. It reports
+// whether the key is free. A pending record may still get its owner, see
+// signUpInOrder: removeOrphan waits for the owner, so that of two sign-ups at once
+// the one that came first goes on.
 func (a *Adapter) removeOrphan(ctx context.Context, c collection, key bson.D) (bool, error) {
 	for wait := firstOwnerWait; ; wait *= 2 {
 		raw, err := c.find(ctx, key)
-		if err != nil {
+		if err != nil || raw == nil {
+			return err == nil, err
+		}
+		orphan, pending, err := a.isOrphan(ctx, raw)
+		if err != nil || !orphan {
 			return false, err
 		}
-		if raw == nil {
-			return true, nil
+		if !pending || wait > lastOwnerWait {
+			filter := append(byID(raw.Lookup("_id")), bson.E{Key: pendingField, Value: bson.D{{Key: "$exists", Value: pending}}})
+			n, err := c.delete(ctx, filter)
+			return n == 1, err
 		}
-		d := &document{raw: raw}
-		id, ownerID := raw.Lookup("_id"), d.id("userId")
-		if d.err != nil {
-			return false, d.err
-		}
-		there, err := a.exists(ctx, ownerID)
-		if err != nil {
+		if err := rest(ctx, wait); err != nil {
 			return false, err
 		}
-		if there {
-			over, err := a.over(ctx, raw)
-			if err != nil || !over {
-				return false, err
-			}
-		}
-		_, pending := d.lookup(pendingField)
-		if pending && !there && wait <= lastOwnerWait {
-			if err := rest(ctx, wait); err != nil {
-				return false, err
-			}
-			continue
-		}
-		filter := append(byID(id), bson.E{Key: pendingField, Value: bson.D{{Key: "$exists", Value: pending}}})
-		n, err := c.delete(ctx, filter)
-		return n == 1, err
 	}
+}
+
+// isOrphan reports whether the owner of a record is absent, or it is an account
+// whose authenticator was deleted; and whether it is pending. IDs are not used
+// twice, so a deleted owner never comes back.
+func (a *Adapter) isOrphan(ctx context.Context, raw bson.Raw) (orphan, pending bool, err error) {
+	d := &document{raw: raw}
+	ownerID := d.id("userId")
+	if d.err != nil {
+		return false, false, d.err
+	}
+	_, pending = d.lookup(pendingField)
+	there, err := a.exists(ctx, ownerID)
+	if err != nil || !there {
+		return err == nil, pending, err
+	}
+	orphan, err = a.over(ctx, raw)
+	return orphan, pending, err
 }
 
 // ownedBy adds the owner to a document, and an ID if it has none. It returns the ID.
