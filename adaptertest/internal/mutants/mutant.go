@@ -36,6 +36,8 @@ type Mutant struct {
 	// Races says that only concurrent calls can notice the fault, so the command runs
 	// the mutant many times.
 	Races bool
+	// Chance says that the fault depends on random keys, so a run may not meet it.
+	Chance bool
 	// Rounds is the Options.Rounds that the mutant is judged with; zero means the
 	// full form.
 	Rounds float64
