@@ -75,8 +75,7 @@ func (b *browser) fill(input, value string) { b.t.Helper(); b.do(chromedp.SendKe
 // loaded.
 func (b *browser) click(what string) {
 	b.t.Helper()
-	_, err := chromedp.RunResponse(b.ctx, chromedp.Click(what))
-	require.NoError(b.t, err)
+	require.NoError(b.t, steady(func() error { _, err := chromedp.RunResponse(b.ctx, chromedp.Click(what)); return err }), what)
 }
 
 func (b *browser) reads(want string) {
