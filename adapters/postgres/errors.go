@@ -41,6 +41,7 @@ const (
 	readOnlyTransaction   = "25006"
 	noTransaction         = "25P01"
 	queryCanceled         = "57014"
+	internalError         = "XX000" // also: another process has just changed a row of the system catalog
 )
 
 // isCode reports whether err is an error of the server with one of the codes.

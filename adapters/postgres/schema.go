@@ -216,7 +216,9 @@ func (a *Adapter) migrate(ctx context.Context) error {
 			continue
 		}
 		tried[next.sql]++
-		if err != nil && (tried[next.sql] > 3 || !isOverlap(err)) {
+		// The server unlocks the table of an index before it commits the build, so a change may
+		// meet a row of the catalog that is not committed yet: internalError.
+		if err != nil && (tried[next.sql] > 3 || !isOverlap(err) && !isCode(err, internalError)) {
 			return fmt.Errorf("%s: %w", next.why, err)
 		}
 	}

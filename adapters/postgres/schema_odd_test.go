@@ -232,12 +232,7 @@ func TestVersionTableEditedByHand(t *testing.T) {
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	for encoding, want := range map[string]string{"LATIN1": "has the encoding LATIN1", "SQL_ASCII": ""} {
-		name := "gatehouse_" + strings.ToLower(rand.Text())
-		execSQL(t, wiring{}.pool(t), `CREATE DATABASE `+name+` TEMPLATE template0 LOCALE 'C' ENCODING '`+encoding+`'`)
-		cleanup(t, `DROP DATABASE `+name+` WITH (FORCE)`)
-		c := wiring{}.config(t)
-		c.ConnConfig.Database = name
-		pool := openPool(t, c)
+		pool := ownDatabase(t, `LOCALE 'C' ENCODING '`+encoding+`'`)
 		a := newAdapter(t, pool)
 		err := a.EnsureSchema(t.Context())
 		if want != "" {
@@ -247,4 +242,31 @@ func TestEncodings(t *testing.T) {
 		assert.NoError(t, err, encoding)
 		callEveryMethod(t, a)
 	}
+}
+
+// TestCatalogChangesMeanwhile: the server refuses a change once, because another process has just
+// committed to the same row of the catalog, as the end of a build does. EnsureSchema looks again.
+// TestProcessIsKilledInABuild meets the real event now and then.
+func TestCatalogChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	pool := ownDatabase(t, "")
+	makeAuthJSTables(t, pool)
+	execSQL(t, pool, `CREATE SEQUENCE changes;
+		CREATE FUNCTION refuse_once() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF nextval('changes') = 1 THEN RAISE 'tuple concurrently updated' USING ERRCODE = 'XX000'; END IF;
+		END $$;
+		CREATE EVENT TRIGGER refuse_once ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION refuse_once()`)
+	finish(t, "a refusal", newAdapter(t, pool), pool)
+	assert.Greater(t, value[int](t, pool, `SELECT last_value FROM changes`), 1, "changes")
+}
+
+// ownDatabase makes a database for a test alone.
+func ownDatabase(t *testing.T, options string) *pgxpool.Pool {
+	t.Helper()
+	name := "gatehouse_" + strings.ToLower(rand.Text())
+	execSQL(t, wiring{}.pool(t), `CREATE DATABASE `+name+` TEMPLATE template0 `+options)
+	cleanup(t, `DROP DATABASE `+name+` WITH (FORCE)`)
+	c := wiring{}.config(t)
+	c.ConnConfig.Database = name
+	return openPool(t, c)
 }
