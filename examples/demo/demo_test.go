@@ -141,13 +141,23 @@ func (b *browser) pick(site, choice string) {
 	b.click("button" + choice)
 }
 
-// signOut signs out, and checks that nothing of the session remains in the
-// browser.
+// signOut signs out, and visits the page of the members.
 func (b *browser) signOut(site string) {
+	b.t.Helper()
+	b.endSession(site)
+	b.isSignedOut(site)
+}
+
+// endSession signs out, and checks that nothing of the session remains in the
+// browser. It opens no page that offers a passkey, which a virtual
+// authenticator would accept at once.
+func (b *browser) endSession(site string) {
 	b.t.Helper()
 	b.goTo(site + "/auth/signout")
 	b.click("#submitButton")
-	b.isSignedOut(site)
+	assert.Empty(b.t, b.cookies(sessionCookie), "cookies of the session that are left")
+	b.goTo(site + "/auth/session")
+	b.reads("null")
 }
 
 func (b *browser) isSignedOut(site string) {

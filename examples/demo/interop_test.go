@@ -56,10 +56,7 @@ func TestInteropInABrowser(t *testing.T) {
 				user, err := store.GetUserByAccount(t.Context(), adapter.AccountKey{Provider: "op", ProviderAccountID: "ada"})
 				assert.Truef(t, err == nil && user != nil && user.Email == "ada@example.com",
 					"the account belongs to %v, error %v", user, err)
-				b.goTo(site + "/auth/signout")
-				b.click("#submitButton")
-				b.goTo(site + "/auth/session")
-				b.reads("null")
+				b.endSession(site)
 			})
 		}
 	}
